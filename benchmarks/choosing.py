@@ -51,7 +51,7 @@ from mechanisms import (
     even_schedule,
     geometric_schedule,
 )
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable import (
     ZCDP,
     ApproxDP,

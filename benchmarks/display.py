@@ -8,7 +8,7 @@ from benchmarks.measure import Row, at_most, seconds
 from composition import FiltCon, Whitehouse2023
 from mechanisms import Count, Laplace
 from queryable import SYSTEM, ApproxDP, PureDP, Queryable
-from queryable.answers import NoisyInt
+from queryable.answers.noisy import NoisyInt
 
 CHILDREN = 1_000
 

@@ -33,7 +33,7 @@ from composition import FiltCon
 from mechanisms import Count, Estimate, Frugal, Keys, Table, column
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.frugal import wanted_of
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable import ZCDP, Queryable
 from queryable.randomness.coins import SeededCoins
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.measure import Row, seconds
 from composition import FiltCon, Individual, admitted
-from composition.compositors.accounts import Accounts
+from composition.compositors.individual.accounts import Accounts
 from composition.rules import Basic
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Sum, Table, column
 from queryable import ZCDP, Queryable

@@ -32,15 +32,15 @@ from curator.access import AccessStore, Added, Granted, hash_of
 from curator.client.connecting import connect
 from curator.codec import encode
 from curator.ledgers import SQLiteLedger
-from curator.service.front import Front
-from curator.service.keeper import Keeper
-from curator.service.local import LocalService
-from curator.service.recipes import Opened, Recipe
+from curator.service.answering.local import LocalService
 from curator.service.routes import analysts_application
 from curator.service.serve import loop_factory, running, working
-from curator.service.sockets import listen_on
-from curator.service.ticks import Ticks
-from curator.service.workers import WorkerService, environment_for
+from curator.service.web.front import Front
+from curator.service.web.keeper import Keeper
+from curator.service.web.sockets import listen_on
+from curator.service.web.ticks import Ticks
+from curator.service.workers.recipes import Opened, Recipe
+from curator.service.workers.workers import WorkerService, environment_for
 from curator.wire import Tell
 from mechanisms import SparseVector
 from queryable import ZCDP, Launch, Queryable

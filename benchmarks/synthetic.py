@@ -29,7 +29,7 @@ from benchmarks.measure import Row
 from composition import FiltCon
 from mechanisms import Count, Fit, FromModel, Keys, Synthetic
 from mechanisms.synthetic.domain import Domain, domain_of
-from mechanisms.tables.keys import groups_of
+from mechanisms.tables.requests.keys import groups_of
 from queryable import ZCDP, Queryable
 from queryable.randomness.coins import SeededCoins
 

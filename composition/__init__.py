@@ -22,19 +22,19 @@ else:
 from queryable.lazily import lazily
 
 if TYPE_CHECKING:
-    from composition.admission import admitted
+    from composition.advice.admission import admitted
+    from composition.advice.planning import Candidate, Recommendation, recommend
     from composition.budgets import budget
-    from composition.compositors.blocks import Blocks
-    from composition.compositors.concurrent import ConComp
+    from composition.compositors.blocks.blocks import Blocks
+    from composition.compositors.blocks.pacing import AtMostADay
     from composition.compositors.ex_post import ExPost
     from composition.compositors.filters import Filt, FiltCon, FiltSeq
-    from composition.compositors.individual import Individual
+    from composition.compositors.fixed.concurrent import ConComp
+    from composition.compositors.fixed.parallel import Parallel
+    from composition.compositors.fixed.partition import Partition
+    from composition.compositors.individual.individual import Individual
     from composition.compositors.odometers import Odom, OdomCon, OdomSeq
-    from composition.compositors.pacing import AtMostADay
-    from composition.compositors.parallel import Parallel
-    from composition.compositors.partition import Partition
     from composition.compositors.universal import Universal
-    from composition.planning import Candidate, Recommendation, recommend
     from composition.rules import (
         Account,
         Accumulator,
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
         Whitehouse2023,
         fitted,
     )
-    from composition.rules.boundaries import (
+    from composition.rules.duality import accumulator_of, filter_of
+    from composition.rules.odometers.boundaries import (
         LinearOdometer,
         MixtureOdometer,
         OneSidedMixtureOdometer,
@@ -59,41 +60,40 @@ if TYPE_CHECKING:
         RogersLemma64Odometer,
         StitchedOdometer,
     )
-    from composition.rules.duality import accumulator_of, filter_of
+    from composition.rules.odometers.renyi_odometer import RenyiOdometer
+    from composition.rules.odometers.time_uniform import TimeUniform
     from composition.rules.optimal import optimal_delta, optimal_epsilon
-    from composition.rules.renyi_odometer import RenyiOdometer
-    from composition.rules.time_uniform import TimeUniform
     from composition.validity import VALIDITY
     from queryable.postprocessing import PersonInTheMiddle, Postprocessed
 else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "composition.admission": "admitted",
+            "composition.advice.admission": "admitted",
+            "composition.advice.planning": "Candidate Recommendation recommend",
             "composition.budgets": "budget",
-            "composition.compositors.blocks": "Blocks",
-            "composition.compositors.concurrent": "ConComp",
+            "composition.compositors.blocks.blocks": "Blocks",
+            "composition.compositors.blocks.pacing": "AtMostADay",
             "composition.compositors.ex_post": "ExPost",
             "composition.compositors.filters": "Filt FiltCon FiltSeq",
-            "composition.compositors.individual": "Individual",
+            "composition.compositors.fixed.concurrent": "ConComp",
+            "composition.compositors.fixed.parallel": "Parallel",
+            "composition.compositors.fixed.partition": "Partition",
+            "composition.compositors.individual.individual": "Individual",
             "composition.compositors.odometers": "Odom OdomCon OdomSeq",
-            "composition.compositors.pacing": "AtMostADay",
-            "composition.compositors.parallel": "Parallel",
-            "composition.compositors.partition": "Partition",
             "composition.compositors.universal": "Universal",
-            "composition.planning": "Candidate Recommendation recommend",
             "composition.rules": (
                 "Account Accumulator Basic Fitted GDPResidue Menu Rogers2016 Rogers2023 Rule "
                 "ViaGDP ViaRenyi ViaZCDP Whitehouse2023 fitted"
             ),
-            "composition.rules.boundaries": (
+            "composition.rules.duality": "accumulator_of filter_of",
+            "composition.rules.odometers.boundaries": (
                 "LinearOdometer MixtureOdometer OneSidedMixtureOdometer Rogers2016Odometer "
                 "RogersLemma64Odometer StitchedOdometer"
             ),
-            "composition.rules.duality": "accumulator_of filter_of",
+            "composition.rules.odometers.renyi_odometer": "RenyiOdometer",
+            "composition.rules.odometers.time_uniform": "TimeUniform",
             "composition.rules.optimal": "optimal_delta optimal_epsilon",
-            "composition.rules.renyi_odometer": "RenyiOdometer",
-            "composition.rules.time_uniform": "TimeUniform",
             "composition.validity": "VALIDITY",
             "queryable.postprocessing": "PersonInTheMiddle Postprocessed",
         },

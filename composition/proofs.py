@@ -13,7 +13,7 @@ import attrs
 from composition import validity
 from composition.rules import Accumulator, Additive, Basic, Rule, ViaZCDP
 from composition.rules.duality import AccumulatorRule, RuleAccumulator
-from composition.rules.time_uniform import Stopping
+from composition.rules.odometers.time_uniform import Stopping
 from composition.verdicts import (
     Cell,
     Column,

@@ -15,7 +15,7 @@ from composition.rules import (
     ViaZCDP,
     Whitehouse2023,
 )
-from composition.rules.boundaries import (
+from composition.rules.odometers.boundaries import (
     LinearOdometer,
     MixtureOdometer,
     OneSidedMixtureOdometer,
@@ -23,7 +23,7 @@ from composition.rules.boundaries import (
     RogersLemma64Odometer,
     StitchedOdometer,
 )
-from composition.rules.renyi_odometer import RenyiOdometer
+from composition.rules.odometers.renyi_odometer import RenyiOdometer
 from composition.verdicts import (
     Column,
     Condition,

@@ -36,16 +36,16 @@ if TYPE_CHECKING:
         connect_async,
     )
     from curator.closing import close
-    from curator.configuration import (
+    from curator.ledgers import Ledger, LedgerError, SQLiteLedger
+    from curator.replaying import Difference, Replayed, replay
+    from curator.root import open, release  # noqa: A004 (`curator.open`)
+    from curator.settings.configuration import (
         Configuration,
         open_configured,
         read_configuration,
     )
-    from curator.datasets import Dataset
-    from curator.ledgers import Ledger, LedgerError, SQLiteLedger
-    from curator.replaying import Difference, Replayed, replay
-    from curator.root import open, release  # noqa: A004 (`curator.open`)
-    from curator.sections import ConfigurationError
+    from curator.settings.datasets import Dataset
+    from curator.settings.sections import ConfigurationError
     from curator.views import view
     from queryable.randomness.sealed import SealedCoins
 
@@ -56,12 +56,12 @@ else:
             "curator.anchors": "Anchor AnchorError SealedError",
             "curator.client": "AsyncConnection AsyncQueryable Connection connect connect_async",
             "curator.closing": "close",
-            "curator.configuration": "Configuration open_configured read_configuration",
-            "curator.datasets": "Dataset",
             "curator.ledgers": "Ledger LedgerError SQLiteLedger",
             "curator.replaying": "Difference Replayed replay",
             "curator.root": "open release",
-            "curator.sections": "ConfigurationError",
+            "curator.settings.configuration": "Configuration open_configured read_configuration",
+            "curator.settings.datasets": "Dataset",
+            "curator.settings.sections": "ConfigurationError",
             "curator.views": "view",
             "queryable.randomness.sealed": "SealedCoins",
         },

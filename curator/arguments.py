@@ -6,7 +6,7 @@ from typing import Any
 
 from curator.codec import Codec
 from curator.ledgers import LedgerError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 LONGEST_NAME = 200
 

@@ -8,11 +8,11 @@ from curator.access import OWN
 from curator.arguments import name_of
 from curator.codec import CODEC
 from curator.identities import Place, default_key, is_key
-from curator.journal import TTL, LedgerJournal
-from curator.keeping import folder_of
 from curator.keys import Key, destroy_key, read_key
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
-from curator.story import Story, story_of
+from curator.logs.journal import TTL, LedgerJournal
+from curator.logs.keeping import folder_of
+from curator.logs.story import Story, story_of
 
 
 def close(ledger: Place, name: str, *, key: Key | None = None) -> str:

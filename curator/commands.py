@@ -13,21 +13,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from curator import orders
 from curator.access import ROOT as ACCESS
 from curator.access import access_of
 from curator.closing import close as close_root
 from curator.codec import CODEC, Codec
-from curator.configuration import NAME as _CONFIGURATION
-from curator.configuration import read_configuration
-from curator.exports import exported, imported
-from curator.feeding import feed
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
-from curator.orders import access_lines, running_lines
-from curator.retrying import retry
+from curator.logs.exports import exported, imported
+from curator.owner import orders
+from curator.owner.feeding import feed
+from curator.owner.orders import access_lines, running_lines
+from curator.owner.retrying import retry
 from curator.root import release as release_root
-from curator.sections import ConfigurationError
+from curator.settings.configuration import NAME as _CONFIGURATION
+from curator.settings.configuration import read_configuration
+from curator.settings.sections import ConfigurationError
 from curator.verify import Verified, verify
 from curator.views import view
 from queryable.errors import InteractiveError

@@ -20,7 +20,7 @@ from mechanisms import Table
 from queryable.data.guarded import safely
 from queryable.data.keys import plain_cell
 from queryable.faults import called
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 _CHUNK = 1 << 20
 _ARROW = ("to_arrow", "__arrow_c_stream__", "__arrow_c_array__")

@@ -13,11 +13,11 @@ from typing import Any
 from curator.access import OWN
 from curator.codec import Codec
 from curator.fingerprints import differences, fingerprint
-from curator.journal import written
 from curator.keys import Key, make_key, read_key
 from curator.ledgers import Ledger, LedgerError
-from curator.story import Telling
-from queryable.fit import require_opening
+from curator.logs.journal import written
+from curator.logs.story import Telling
+from queryable.checks.fit import require_opening
 from queryable.mechanism import InteractiveMechanism
 
 Place = Ledger | str | os.PathLike[str]

@@ -8,8 +8,8 @@ import os
 import stat
 from pathlib import Path
 
-from queryable.quoting import quoted
 from queryable.randomness.entropy import random_bytes
+from queryable.wording.quoting import quoted
 
 KEY_BYTES = 32
 _MODE = 0o600

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-from curator.journal import LedgerJournal
 from curator.ledgers import LeaseError
+from curator.logs.journal import LedgerJournal
 
 _PAUSE = 1.0
 

@@ -8,8 +8,8 @@ from queryable.losses import Loss
 from queryable.losses.loss import group_size
 from queryable.losses.numbers import at_least_one
 from queryable.mechanism import Measurement
-from queryable.quoting import an_instance
 from queryable.randomness.coins import Coins
+from queryable.wording.quoting import an_instance
 
 
 def _d_in(value: Any) -> int:

@@ -24,9 +24,9 @@ from queryable.losses import GDP, AdditiveLoss, ApproxDP, Loss, measure_name
 from queryable.losses.numbers import sqrt_up
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, Launched, LaunchMany, addressed, unnested
-from queryable.quoting import quoted
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot
+from queryable.wording.quoting import quoted
 
 
 def moored(

@@ -17,17 +17,17 @@ from typing import Any
 import attrs
 
 from curator.arguments import name_of, require_codec
-from curator.batches import Batches, Marks, Updates
 from curator.codec import CODEC, Codec
 from curator.fingerprints import differences
 from curator.identities import Place, described, is_key, root_id, secret_of
-from curator.journal import LedgerJournal
 from curator.keys import Key
 from curator.ledgers import Event, LedgerError, chained, ledger_of
-from curator.story import message_of, past_of, same_by, story_of
+from curator.logs.batches import Batches, Marks, Updates
+from curator.logs.journal import LedgerJournal
+from curator.logs.story import message_of, past_of, same_by, story_of
 from mechanisms import Table
+from queryable.checks.datasets import protected, protects
 from queryable.conversation.recalling import Recall
-from queryable.datasets import protected, protects
 from queryable.errors import CodecError, InteractiveError, QueryError
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Refused, bare

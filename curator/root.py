@@ -22,7 +22,6 @@ import attrs
 from curator.access import OWN
 from curator.anchors import Anchor
 from curator.arguments import name_of, require_codec
-from curator.batches import Batches, Marks, Updates
 from curator.codec import CODEC, Codec
 from curator.identities import (
     Place,
@@ -36,18 +35,19 @@ from curator.identities import (
     root_id,
     secret_of,
 )
-from curator.journal import TTL, LedgerJournal
-from curator.keeping import Keeping, folder_of
 from curator.keys import Key
 from curator.leases import KEEPER, lease_of
 from curator.ledgers import LedgerError, chained, ledger_of, this_process
+from curator.logs.batches import Batches, Marks, Updates
+from curator.logs.journal import TTL, LedgerJournal
+from curator.logs.keeping import Keeping, folder_of
+from curator.logs.reading import Reader
+from curator.logs.skimming import Skim
+from curator.logs.story import SCHEMA, TRIES, Telling, Tries, message_of, same_by, tries_of
 from curator.moorings import first_moored, moored
-from curator.reading import Reader
-from curator.skimming import Skim
-from curator.story import SCHEMA, TRIES, Telling, Tries, message_of, same_by, tries_of
 from mechanisms import Table
+from queryable.checks.datasets import protected, protects, remember, warn
 from queryable.conversation.recalling import Recall
-from queryable.datasets import protected, protects, remember, warn
 from queryable.handle import Queryable
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Failed, bare

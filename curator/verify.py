@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
-from curator.batches import Course
 from curator.codec import CODEC, Codec
 from curator.ledgers import BrokenChainError, Event, LedgerError, chained
+from curator.logs.batches import Course
 from curator.verification.accounts import Amounts, WrongAccountError
 from curator.verification.histories import Histories
 from curator.verification.messages import Messages

@@ -9,17 +9,17 @@ import os
 from typing import Any
 
 from curator.arguments import name_of, require_codec, require_file
-from curator.batches import Absent, Batches
 from curator.codec import CODEC, Codec
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of
-from curator.reading import Reader
-from curator.skimming import Skim
-from curator.story import Telling, message_of, same_by
+from curator.logs.batches import Absent, Batches
+from curator.logs.reading import Reader
+from curator.logs.skimming import Skim
+from curator.logs.story import Telling, message_of, same_by
+from queryable.checks.protection import RECORD, Protected
 from queryable.conversation.recalling import Recall
 from queryable.errors import HandleError
 from queryable.handle import Queryable
 from queryable.messages import READS, Answer, Query
-from queryable.protection import RECORD, Protected
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.folding import give_up
 from queryable.running.handles import Path as Where

@@ -74,20 +74,20 @@ if TYPE_CHECKING:
         SyntheticRows,
     )
     from mechanisms.synthetic.synthetic import Synthetic
-    from mechanisms.tables.choices import Quantiles
-    from mechanisms.tables.columns import Column, column, when
-    from mechanisms.tables.discovered import DiscoveredKeys, PrivateKeys
-    from mechanisms.tables.group_by import GroupBy
-    from mechanisms.tables.keys import Keys
-    from mechanisms.tables.moments import Mean, Std, Variance
-    from mechanisms.tables.predicates import Predicate
-    from mechanisms.tables.privacy_unit import Neighbours, PrivacyUnit
-    from mechanisms.tables.quantile import Quantile
-    from mechanisms.tables.regression import Correlation, Covariance, Regression
-    from mechanisms.tables.statistics import Count, Histogram, Sum
+    from mechanisms.tables.expressions.columns import Column, column, when
+    from mechanisms.tables.expressions.predicates import Predicate
+    from mechanisms.tables.quantiles.choices import Quantiles
+    from mechanisms.tables.quantiles.quantile import Quantile
+    from mechanisms.tables.requests.keys import Keys
+    from mechanisms.tables.requests.privacy_unit import Neighbours, PrivacyUnit
+    from mechanisms.tables.statistics.counts import Count, Histogram, Sum
+    from mechanisms.tables.statistics.discovered import DiscoveredKeys, PrivateKeys
+    from mechanisms.tables.statistics.group_by import GroupBy
+    from mechanisms.tables.statistics.moments import Mean, Std, Variance
+    from mechanisms.tables.statistics.regression import Correlation, Covariance, Regression
+    from mechanisms.tables.statistics.top import Top
+    from mechanisms.tables.statistics.units import CountUnits, UnitSizes
     from mechanisms.tables.table import Table
-    from mechanisms.tables.top import Top
-    from mechanisms.tables.units import CountUnits, UnitSizes
 else:
     __getattr__, __dir__ = lazily(
         __name__,
@@ -122,20 +122,20 @@ else:
                 "Fit FromModel Measured Measurements ModelFit Modelled SampleRows SyntheticRows"
             ),
             "mechanisms.synthetic.synthetic": "Synthetic",
-            "mechanisms.tables.choices": "Quantiles",
-            "mechanisms.tables.columns": "Column column when",
-            "mechanisms.tables.discovered": "DiscoveredKeys PrivateKeys",
-            "mechanisms.tables.group_by": "GroupBy",
-            "mechanisms.tables.keys": "Keys",
-            "mechanisms.tables.moments": "Mean Std Variance",
-            "mechanisms.tables.predicates": "Predicate",
-            "mechanisms.tables.privacy_unit": "Neighbours PrivacyUnit",
-            "mechanisms.tables.quantile": "Quantile",
-            "mechanisms.tables.regression": "Correlation Covariance Regression",
-            "mechanisms.tables.statistics": "Count Histogram Sum",
+            "mechanisms.tables.expressions.columns": "Column column when",
+            "mechanisms.tables.expressions.predicates": "Predicate",
+            "mechanisms.tables.quantiles.choices": "Quantiles",
+            "mechanisms.tables.quantiles.quantile": "Quantile",
+            "mechanisms.tables.requests.keys": "Keys",
+            "mechanisms.tables.requests.privacy_unit": "Neighbours PrivacyUnit",
+            "mechanisms.tables.statistics.counts": "Count Histogram Sum",
+            "mechanisms.tables.statistics.discovered": "DiscoveredKeys PrivateKeys",
+            "mechanisms.tables.statistics.group_by": "GroupBy",
+            "mechanisms.tables.statistics.moments": "Mean Std Variance",
+            "mechanisms.tables.statistics.regression": "Correlation Covariance Regression",
+            "mechanisms.tables.statistics.top": "Top",
+            "mechanisms.tables.statistics.units": "CountUnits UnitSizes",
             "mechanisms.tables.table": "Table",
-            "mechanisms.tables.top": "Top",
-            "mechanisms.tables.units": "CountUnits UnitSizes",
         },
     )
 

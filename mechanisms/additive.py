@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from mechanisms.sampling.integers import added
-from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 from queryable.effort import Effort
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
+from queryable.wording.quoting import quoted
 
 
 def integer_statistic(value: Any) -> IntegerStatistic:

@@ -21,6 +21,7 @@ from mechanisms.repetitions import (
     TruncatedNegativeBinomial,
 )
 from mechanisms.selection import HELPERS, ORDERS, Bound, bound_of, pure_of
+from queryable.answers.released import Released
 from queryable.errors import PrivacyClaimError
 from queryable.faults import called, touching_data
 from queryable.losses import RDP, Loss, Measure, PureDP, RenyiCurve, RenyiOrder, RenyiOrders
@@ -28,11 +29,10 @@ from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
 from queryable.messages import Launched
 from queryable.optional import public_name
-from queryable.quoting import one_of, quoted
 from queryable.randomness.coins import Coins
 from queryable.randomness.laws import UniformBelow
-from queryable.released import Released
 from queryable.view import View
+from queryable.wording.quoting import one_of, quoted
 
 _COVERED = (Poisson, Threshold, TruncatedNegativeBinomial)
 _MOST_CANDIDATES = 20  # more would take more than 50 ms to bound

@@ -20,10 +20,10 @@ from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, positive
 from queryable.mechanism import Measurement
-from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
+from queryable.wording.quoting import an_instance, quoted
 
 
 def _scores(value: Any) -> IntegerStatistic:

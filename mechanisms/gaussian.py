@@ -9,15 +9,15 @@ from flint import arb
 
 from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
-from queryable.answers import Noise, NoisyArray, NoisyInt
-from queryable.contributions import PerRecord
+from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
 from queryable.losses import ZCDP, Dominated, Loss, Measure
 from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
 from queryable.mechanism import Measurement
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
+from queryable.streams.contributions import PerRecord
+from queryable.wording.quoting import quoted
 
 SMOOTHED = Fraction(4)
 """The part of the variance that moves a continuous Gaussian to the integers."""

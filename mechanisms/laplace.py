@@ -8,15 +8,15 @@ import attrs
 from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
-from queryable.answers import Noise, NoisyArray, NoisyInt
+from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import Number, positive
 from queryable.mechanism import Measurement
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen(init=False)

@@ -12,18 +12,18 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.lattice import number_in
-from mechanisms.tables.predicates import Predicate
-from mechanisms.tables.request import Request
-from mechanisms.tables.statistics import Count, Histogram
-from mechanisms.tables.units import CountUnits
+from mechanisms.tables.expressions.lattice import number_in
+from mechanisms.tables.expressions.predicates import Predicate
+from mechanisms.tables.requests.request import Request
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.counts import Count, Histogram
+from mechanisms.tables.statistics.group_by import GroupBy
+from mechanisms.tables.statistics.units import CountUnits
+from queryable.answers.estimates import Bin
 from queryable.data.cells import Array, cells
 from queryable.data.frozen import read_only
-from queryable.estimates import Bin
-from queryable.quoting import an_instance, quoted
 from queryable.statistics import IntegerStatistic, Monotone
+from queryable.wording.quoting import an_instance, quoted
 
 LATTICE = 1 << 20
 """Weights are multiples of 2**-20, so that sums over the data are exact."""

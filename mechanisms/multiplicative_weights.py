@@ -23,8 +23,8 @@ from mechanisms.linear_queries import (
     keys_of,
 )
 from mechanisms.sparse_vector import SparseVector
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
+from mechanisms.tables.statistics.aggregates import Aggregate
 from queryable import (
     Ask,
     Coins,
@@ -42,8 +42,8 @@ from queryable import (
 from queryable.effort import take, write
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import at_least_one, natural, positive
-from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
+from queryable.wording.quoting import quoted
 
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 

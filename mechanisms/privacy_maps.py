@@ -21,7 +21,7 @@ from queryable.losses import (
 )
 from queryable.losses.loss import genuine
 from queryable.mechanism import Measurement
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 Made = TypeVar("Made", bound=Measurement[Any])
 

@@ -11,10 +11,10 @@ from queryable.losses.conversions import log_up
 from queryable.losses.fields import read_delta
 from queryable.losses.numbers import exact, shown
 from queryable.mechanism import Measurement
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.randomness.laws import Bernoulli, Law
 from queryable.statistics import Bit, IntegerStatistic
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen

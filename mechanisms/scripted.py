@@ -8,10 +8,10 @@ from typing import Any
 
 import attrs
 
+from queryable.checks.held import held
 from queryable.effort import admitted
 from queryable.errors import MechanismFault, PrivacyClaimError
 from queryable.faults import interrupted, touching_data
-from queryable.held import held
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
@@ -26,9 +26,9 @@ from queryable.messages import (
     not_the_owner,
 )
 from queryable.optional import public_name
-from queryable.quoting import an_instance, quoted
 from queryable.randomness.coins import Coins
 from queryable.view import View, conversation
+from queryable.wording.quoting import an_instance, quoted
 
 _MOST_ROUNDS = 100_000
 

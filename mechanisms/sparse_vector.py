@@ -8,12 +8,12 @@ from flint import fmpz
 
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
-from mechanisms.tables.signed import signed
-from mechanisms.tables.statistics import Sum
+from mechanisms.tables.statistics.counts import Sum
+from mechanisms.tables.statistics.signed import signed
+from queryable.checks.fit import require_answerable
 from queryable.data.ahead import read_ahead
 from queryable.data.growing import grown, snapshot
 from queryable.errors import MechanismFault, QueryError, UnknownQueryError
-from queryable.fit import require_answerable
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import pure_to_zcdp
 from queryable.losses.fields import read_positive_epsilon
@@ -31,10 +31,10 @@ from queryable.messages import (
     entries_of,
     entry,
 )
-from queryable.quoting import an_instance
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.statistics import IntegerStatistic, Monotone
-from queryable.streams import DataLevel, Growth
+from queryable.streams.levels import DataLevel, Growth
+from queryable.wording.quoting import an_instance
 
 
 def _threshold(value: Any) -> Fraction:

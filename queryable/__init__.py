@@ -7,7 +7,7 @@ from queryable.installed import warn_of_strangers
 from queryable.lazily import lazily
 
 if TYPE_CHECKING:
-    from queryable.block_messages import BlockLossQuery, BlocksQuery, BlockStated, Last, LaunchOver
+    from queryable.checks.scales import accuracy, scale_for
     from queryable.display.explanation import explain
     from queryable.errors import (
         HandleError,
@@ -65,15 +65,15 @@ if TYPE_CHECKING:
     from queryable.randomness.coins import SYSTEM, Coins, SeededCoins, SystemCoins
     from queryable.randomness.laws import Bernoulli
     from queryable.rehearsal import rehearse
-    from queryable.scales import accuracy, scale_for
     from queryable.statistics import Bit, Statistic
-    from queryable.streams import BlockLevel, DataLevel, EventLevel, Growth, UserLevel
+    from queryable.streams.blocks import BlockLossQuery, BlocksQuery, BlockStated, Last, LaunchOver
+    from queryable.streams.levels import BlockLevel, DataLevel, EventLevel, Growth, UserLevel
     from queryable.view import View, interact, truncated_view
 else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "queryable.block_messages": "BlockLossQuery BlocksQuery BlockStated Last LaunchOver",
+            "queryable.checks.scales": "accuracy scale_for",
             "queryable.display.explanation": "explain",
             "queryable.errors": (
                 "HandleError InteractiveError MechanismFault MisreadWarning PrivacyClaimError "
@@ -97,9 +97,9 @@ else:
             "queryable.randomness.coins": "SYSTEM Coins SeededCoins SystemCoins",
             "queryable.randomness.laws": "Bernoulli",
             "queryable.rehearsal": "rehearse",
-            "queryable.scales": "accuracy scale_for",
             "queryable.statistics": "Bit Statistic",
-            "queryable.streams": "BlockLevel DataLevel EventLevel Growth UserLevel",
+            "queryable.streams.blocks": "BlockLossQuery BlocksQuery BlockStated Last LaunchOver",
+            "queryable.streams.levels": "BlockLevel DataLevel EventLevel Growth UserLevel",
             "queryable.view": "View interact truncated_view",
         },
     )

@@ -8,13 +8,10 @@ and a path in that tree. It does no accounting.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Never, TypeVar, overload
 
-from queryable.block_messages import BlockName, Last, LaunchOver
-from queryable.datasets import protected, protects, remember, warn
-from queryable.displayed import Displayed
+from queryable.checks.datasets import protected, protects, remember, warn
+from queryable.checks.fit import require_opening
 from queryable.errors import HandleError, MechanismFault, QueryError, QueryRefusedError
 from queryable.faults import called, named
-from queryable.feeding import Feed
-from queryable.fit import require_opening
 from queryable.losses import Loss, Report
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
@@ -35,13 +32,16 @@ from queryable.messages import (
     unnested,
 )
 from queryable.postprocessing import PersonInTheMiddle
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, ChildId, Coins, SystemCoins
 from queryable.running.handles import Children, Path
 from queryable.running.names import checked_name
 from queryable.running.root import MemoryRoot
 from queryable.running.roots import Root
-from queryable.several import Several
+from queryable.streams.blocks import BlockName, Last, LaunchOver
+from queryable.verbs.displayed import Displayed
+from queryable.verbs.feeding import Feed
+from queryable.verbs.several import Several
+from queryable.wording.quoting import quoted
 
 A = TypeVar("A")
 

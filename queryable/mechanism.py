@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar, final
 
 import attrs
 
-from queryable.contributions import PerRecord
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, Measure
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import natural
 from queryable.randomness.coins import SYSTEM, Coins
-from queryable.streams import DataLevel, EventLevel, Growth, Neighbours
+from queryable.streams.contributions import PerRecord
+from queryable.streams.levels import DataLevel, EventLevel, Growth, Neighbours
 
 Query = Any
 """A query is any value that the mechanism understands; `messages` has those of compositors."""
@@ -131,7 +131,8 @@ class InteractiveMechanism(ABC, Generic[State]):
 
         A query is an object of the analyst and may give other values when it is read again. The
         result of this method is what is checked, answered and charged by ex-post compositors. A
-        list of queries is checked by it before the charge (`queryable.dry_runs`). A subclass whose
+        list of queries is checked by it before the charge (`queryable.checks.dry_runs`). A subclass
+        whose
         `step` answers other queries overrides it.
 
         Raises:

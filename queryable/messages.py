@@ -1,4 +1,4 @@
-"""Queries and answers of compositors, as data. Those about blocks are in `block_messages`.
+"""Queries and answers of compositors, as data. Those about blocks are in `streams.blocks`.
 
 Each query is a frozen class, and `step` distinguishes them by `match`. Construction checks nothing:
 the step that receives a query validates it and raises `QueryError` for a wrong one.
@@ -11,13 +11,13 @@ from typing import Any, TypeGuard
 
 import attrs
 
-from queryable.block_messages import BlockLossQuery, BlocksQuery
 from queryable.errors import PrivacyClaimError, QueryError, UnprovenCompositionError
 from queryable.losses import Measure
 from queryable.losses.numbers import natural
 from queryable.mechanism import Answer as Answer  # noqa: PLC0414 (modules that know no mechanism)
 from queryable.mechanism import Query as Query  # noqa: PLC0414 (import both from here)
 from queryable.receipts import Receipt
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 
 
 @attrs.frozen

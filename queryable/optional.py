@@ -37,14 +37,14 @@ class does not, the default below holds. All of them depend on public facts alon
 from collections.abc import Mapping
 from typing import Any
 
-from queryable.answers import Noise
+from queryable.answers.noisy import Noise
 from queryable.effort import Effort
 from queryable.errors import QueryError
-from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account
+from queryable.wording.guarantees import Guarantee, documented
 
 NO_RUN = "no run"
 """In the metadata of a field: a mechanism in it is a description, and is never run."""

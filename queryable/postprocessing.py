@@ -22,7 +22,6 @@ from queryable.conversation import (
 )
 from queryable.effort import Effort, require_short, require_short_reading
 from queryable.errors import QueryError
-from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism, Measurement, nested
@@ -36,10 +35,11 @@ from queryable.optional import (
     require_growing,
     same_records,
 )
-from queryable.quoting import an_instance
 from queryable.randomness.coins import Coins
 from queryable.receipts import Account
-from queryable.streams import Growth, Neighbours
+from queryable.streams.levels import Growth, Neighbours
+from queryable.wording.guarantees import Guarantee, documented
+from queryable.wording.quoting import an_instance
 
 PersonState = TypeVar("PersonState")
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import attrs
 
+from queryable.checks.datasets import is_private, protected
+from queryable.checks.scales import accuracy
 from queryable.conversation.stepping import advance, begin
-from queryable.datasets import is_private, protected
 from queryable.display.ledger import Ledger, LedgerRow
 from queryable.errors import PrivacyClaimError
 from queryable.faults import collecting
@@ -21,11 +22,10 @@ from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query
 from queryable.optional import public_name
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM
-from queryable.scales import accuracy
 from queryable.statistics import Bit, IntegerStatistic
 from queryable.view import Exchange, View
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen

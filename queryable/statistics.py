@@ -12,15 +12,15 @@ from typing import Any, ClassVar, Literal
 import attrs
 import numpy as np
 
-from queryable.answers import narrowed
-from queryable.contributions import Contributions
+from queryable.answers.noisy import narrowed
+from queryable.answers.released import Released
 from queryable.errors import QueryError
 from queryable.faults import touching_data
 from queryable.losses import Loss, Measure
 from queryable.losses.numbers import Number, exact, natural, shown
 from queryable.mechanism import Measurement
-from queryable.quoting import quoted
-from queryable.released import Released
+from queryable.streams.contributions import Contributions
+from queryable.wording.quoting import quoted
 
 _INTEGERS: tuple[Any, ...] = (int, np.integer, np.bool_)
 _NO_ENTRIES: tuple[Any, ...] = (bool, np.bool_, np.timedelta64)  # numpy takes them for integers

@@ -27,11 +27,11 @@ from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.synthetic.messages import PassedOver
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
-from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.releases import Release
+from mechanisms.tables.expressions.lattice import Lattice
+from mechanisms.tables.statistics.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
-from queryable.answers import Noise
-from queryable.audit.scripts import Script
+from queryable.answers.noisy import Noise
+from queryable.audit.views.scripts import Script
 from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBound
 from queryable.messages import MeasureQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow

@@ -36,8 +36,8 @@ from mechanisms import (
     column,
     when,
 )
-from mechanisms.tables.column_types import constant
-from mechanisms.tables.expressions import Literal, operand_name, operand_of
+from mechanisms.tables.expressions.column_types import constant
+from mechanisms.tables.expressions.operands import Literal, operand_name, operand_of
 from queryable.statistics import IntegerStatistic
 
 Question: TypeAlias = Callable[[Predicate | None], IntegerStatistic | DiscoveredKeys]

@@ -8,8 +8,8 @@ import attrs
 
 import curator
 from curator.identities import root_id
-from curator.journal import written
 from curator.ledgers import Event, following
+from curator.logs.journal import written
 from queryable import AskMany, CloseBlock, InteractiveError, LaunchMany, Update
 from queryable.randomness.sealed import SealedCoins
 from tests.stored import KEY, STORED, MemoryLedger

@@ -34,11 +34,11 @@ def _listed() -> Iterator[tuple[str, str]]:
     yield f"{handle}another_queryable_may_be_used_inside", _AGAIN
     case = r"Gaussian-write Gaussian\\(\\.\\.\\), with its arguments"
     yield f"{handle}what_cannot_be_launched_is_corrected[{case}]", _CODEC
-    several = f"{UNIT}/test_several.py::test_"
+    several = f"{UNIT}/verbs/test_several.py::test_"
     yield f"{several}a_person_may_send_several_itself", _SEED
     yield f"{several}persons_that_refine_pass_launches_on_and_answer_one_by_one", _SEED
     yield f"{several}several_statistics_are_released_like_each_alone", _SEED
-    data = f"{UNIT}/test_datasets.py::test_"
+    data = f"{UNIT}/checks/test_datasets.py::test_"
     yield f"{data}a_statistic_that_does_not_fit_is_an_error_and_not_charged", _AGAIN
     yield f"{data}an_error_of_the_description_is_left_to_the_launch", _OPAQUE
     yield f"{data}a_bare_frame_is_warned_about", _LINE

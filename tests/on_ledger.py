@@ -27,7 +27,7 @@ from curator.codec import Entry
 from curator.codec.codec import Codec
 from curator.codec.fields import UnwritableError
 from curator.identities import root_id
-from curator.story import message_of, story_of
+from curator.logs.story import message_of, story_of
 from mechanisms import Table
 from queryable import InteractiveError, InteractiveMechanism, Queryable, SeededCoins, SystemCoins
 from queryable.conversation import Node

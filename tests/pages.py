@@ -13,12 +13,12 @@ from typing import Any
 import curator
 from composition import FiltCon
 from curator.access import AccessStore, Added, Granted, hash_of, make_token
-from curator.service.front import Front
-from curator.service.keeper import Keeper
-from curator.service.local import LocalService
+from curator.service.answering.local import LocalService
 from curator.service.routes import analysts_application, pages_application
 from curator.service.serve import running
-from curator.service.ticks import Ticks
+from curator.service.web.front import Front
+from curator.service.web.keeper import Keeper
+from curator.service.web.ticks import Ticks
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, Queryable, QueryRefusedError
 from tests.stored import KEY, MemoryLedger

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from mechanisms import column, when
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
 from tests import brute_force as plain
 from tests.messy_tables import INF, NUMBERS, Row, Types, some_cell
 

@@ -29,8 +29,8 @@ from mechanisms import (
     UnitSizes,
     Variance,
 )
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.expressions import operand_name, operand_of
+from mechanisms.tables.expressions.operands import operand_name, operand_of
+from mechanisms.tables.statistics.aggregates import Aggregate
 from tests import brute_force as plain
 from tests.messy_tables import INF, Row, Types, some_cell
 from tests.random_expressions import Expressions, Operand

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from curator.commands import application
-from curator.orders import Running
+from curator.owner.orders import Running
 from queryable.errors import InteractiveError
 
 ROOT = Path(__file__).parents[1]

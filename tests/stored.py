@@ -7,7 +7,7 @@ from curator.codec import Entry
 from curator.identities import root_id
 from curator.ledgers import Event
 from curator.ledgers.ledger import admit
-from curator.story import story_of
+from curator.logs.story import story_of
 from queryable.randomness.sealed import SealedCoins
 from tests.encoded import TESTED
 from tests.strategies import Faulty

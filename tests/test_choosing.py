@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.choosing import GROUPS, LONG
-from composition import hints
+from composition.advice import hints
 
 SECONDS = {"frugal", "unknown"}
 """Groups whose figures take seconds to measure."""

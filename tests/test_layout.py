@@ -8,6 +8,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -48,115 +49,51 @@ RANDOM = (
 RANDOM_ATTRIBUTES = {name.rpartition(".")[2] for name in RANDOM}
 
 FLOORS = {
-    "queryable": (
-        *(
-            "installed",
-            "lazily",
-            "errors",
-            "quoting",
-            "effort",
-            "faults",
-            "data",
-            "guarantees",
-            "losses",
-            "randomness",
-            "half_widths",
+    folder: tuple(places.split())
+    for folder, places in {
+        "queryable": (
+            "errors lazily wording effort faults losses data randomness answers streams mechanism "
+            "receipts statistics messages optional conversation ex_post postprocessing view "
+            "checks running display verbs handle audit installed rehearsal"
         ),
-        *(
-            "contributions",
-            "streams",
-            "mechanism",
-            "answers",
-            "answer_values",
-            "estimates",
-            "released",
-            "receipts",
-            "block_messages",
-            "messages",
-            "optional",
-            "ex_post",
-            "statistics",
+        "queryable.audit": (
+            "views beliefs divergences concentrated objectives statistical worst_case claims "
+            "verdict methods auditing games histories laws picture"
         ),
-        "conversation",
-        *("scales", "postprocessing", "dry_runs", "kinds", "held", "protection"),
-        *("over_blocks", "releasing", "view", "datasets", "fit", "running"),
-        *(
-            "display",
-            "displayed",
-            "several",
-            "feeding",
-            "over_blocks",
-            "handle",
-            "rehearsal",
-            "audit",
+        "mechanisms": (
+            "privacy_maps sampling additive thresholds exponential gaussian laplace refinement "
+            "tables frugal linear_queries repetitions sparse_vector selection best counters "
+            "multiplicative_weights randomized_response scripted synthetic"
         ),
-    ),
-    "mechanisms": (
-        *(
-            "privacy_maps",
-            "sampling",
-            "thresholds",
-            "additive",
-            "gaussian",
-            "laplace",
-            "randomized_response",
+        "mechanisms.tables": (
+            "expressions requests engines statistics joins quantiles records sources front_door "
+            "growth outline table"
         ),
-        "counters",
-        *("exponential", "tables", "scripted", "repetitions", "selection", "best"),
-        *("sparse_vector", "refinement", "frugal"),
-        "synthetic",
-        *("linear_queries", "multiplicative_weights", "earlier"),
-    ),
-    "composition": (
-        *(
-            "rules",
-            "verdicts",
-            "validity",
-            "proofs",
-            "compositors",
-            "budgets",
-            "hints",
-            "candidates",
-            "admission",
-            "planning",
-            "plot",
+        "mechanisms.tables.engines": (
+            "dialect lifting limits protocol operands whole compiler sql files duckdb ibis"
         ),
-    ),
-    "curator": (
-        *("lost", "codec", "wire", "client", "ledgers", "access", "anchors", "moorings", "keys"),
-        *(
-            "arguments",
-            "fingerprints",
-            "batch_files",
-            "batches",
-            "requests",
-            "effects",
-            "story",
-            "written",
-            "reading",
-            "keeping",
-            "journal",
-            "targets",
+        "composition": "rules verdicts validity proofs compositors advice budgets",
+        "composition.compositors": (
+            "claims grows children ex_post_claims launching logged state adaptive filters blocks "
+            "ex_post fixed individual odometers universal"
         ),
-        *(
-            "gathering",
-            "skimming",
-            "leases",
-            "views",
-            "identities",
-            "closing",
-            "root",
-            "replaying",
-            "sections",
-            "budgets",
-            "datasets",
+        "composition.rules": (
+            "base optimal slack renyi rogers additive declared duality menus odometers residue "
+            "weights"
         ),
-        *("configuration", "service", "orders", "feeding", "retrying", "exports"),
-        *("verification", "verify", "commands"),
-    ),
+        "curator": (
+            "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "
+            "identities leases verification views closing replaying root verify settings service "
+            "owner client commands"
+        ),
+        "curator.service": "services workers web pages routes answering openapi serve",
+    }.items()
 }
-"""The rooms and single modules of each package, lowest first: each may import those before it. A
-module of a room that lies lower than the room is named with it."""
+"""The rooms and single modules of each divided folder, lowest first: each may import those before
+it. A module of a room that lies lower than the room is named with it."""
+
+MOST_MODULES = 16
+"""No folder has more, with its `__init__`: a reader finds the room by its noun."""
 
 MOST_LINES = 330
 SHORT = ("queryable", "composition")
@@ -293,11 +230,22 @@ def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
     return []
 
 
-def room_of(name: str, floors: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
-    """The package of a module, and its room, or its own place if it lies lower than the room."""
-    package, room, module, *_ = (*name.split("."), "", "")
+def place_of(name: str, folder: str, floors: Mapping[str, tuple[str, ...]]) -> str:
+    """The room of a module in a folder, or its own place if it lies lower than the room."""
+    room, module, *_ = (*name.removeprefix(folder).removeprefix(".").split("."), "", "")
     own = f"{room}.{module}"
-    return package, own if own in floors.get(package, ()) else room
+    return own if own in floors.get(folder, ()) else room
+
+
+def folders_of(name: str) -> list[str]:
+    """The folders that a module lies in, the outermost first."""
+    parts = name.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def level(place: str, levels: tuple[str, ...]) -> int:
+    """How high a place is; the folder itself, and what is on no floor, are above all."""
+    return levels.index(place) if place in levels else len(levels)
 
 
 def upward(
@@ -306,19 +254,30 @@ def upward(
     """Imports that lead from a room to one above it, and rooms that are on no floor."""
     complaints = []
     for importer, targets in graph.items():
-        package, room = room_of(importer, floors)
-        if not room:
-            continue
-        if room not in floors[package]:
-            complaints.append(f"{package}.{room} is on no floor; add it to FLOORS")
-            continue
-        for target in targets:
-            other, above = room_of(target, floors)
-            if other == package and above != room:
-                level = floors[package].index
-                if not above or above not in floors[package] or level(above) > level(room):
+        for folder in folders_of(importer):
+            room = place_of(importer, folder, floors)
+            if folder in floors and room not in floors[folder]:
+                complaints.append(f"{folder}.{room} is on no floor; add it to FLOORS")
+            levels = floors.get(folder, ())
+            for target in targets:
+                above = place_of(target, folder, floors)
+                if not f"{target}.".startswith(f"{folder}.") or above == room:
+                    continue
+                if room in levels and level(above, levels) > level(room, levels):
                     complaints.append(f"{importer} imports {target}")
     return sorted(set(complaints))
+
+
+def divided(names: Collection[str]) -> set[str]:
+    """The folders that have rooms in them."""
+    return {outer for name in names for outer in folders_of(name)[:-1]}
+
+
+def crowded(names: Collection[str], most: int = MOST_MODULES) -> list[str]:
+    """The folders that have more modules than that."""
+    folders = {name.rpartition(".")[0] for name in names}
+    sizes = Counter(name.rpartition(".")[0] for name in names if name not in folders)
+    return sorted(folder for folder, size in sizes.items() if size + 1 > most)
 
 
 @cache
@@ -330,6 +289,28 @@ def import_graph() -> dict[str, set[str]]:
 
 def test_rooms_import_downward_only() -> None:
     assert upward(import_graph(), FLOORS) == []
+
+
+def test_every_divided_folder_has_floors() -> None:
+    names = modules_named()
+    assert divided(names) <= set(FLOORS)
+    places = {
+        f"{folder}.{place_of(name, folder, FLOORS)}"
+        for name in names
+        for folder in folders_of(name)
+    }
+    assert {f"{folder}.{each}" for folder, rooms in FLOORS.items() for each in rooms} <= places
+
+
+def test_no_folder_is_crowded() -> None:
+    assert crowded(modules_named()) == []
+
+
+def test_a_crowded_folder_and_one_that_is_divided_are_found() -> None:
+    names = ("a", "a.b", "a.c", "a.d", "a.d.e")
+    assert crowded(names, 2) == ["a"]
+    assert crowded(names, 3) == []
+    assert divided(names) == {"a"}
 
 
 def test_no_import_circles() -> None:
@@ -347,6 +328,11 @@ def test_circles_and_upward_imports_are_found() -> None:
     assert upward({"queryable.losses.low": {"queryable.losses.numbers"}}, lower)
     assert upward({"queryable.handle": {"queryable.losses.numbers"}}, lower)
     assert not upward({"queryable.handle": {"queryable.losses.low"}}, lower)
+    inner = {"queryable": ("audit",), "queryable.audit": ("views", "games")}
+    assert upward({"queryable.audit.views.keys": {"queryable.audit.games"}}, inner)
+    assert upward({"queryable.audit.games": {"queryable.audit"}}, inner)
+    assert not upward({"queryable.audit.games": {"queryable.audit.views.keys"}}, inner)
+    assert upward({"queryable.audit.attic": set()}, inner)
     assert circles({"queryable.a": {"queryable.b"}, "queryable.b": {"queryable.a"}})
 
 
@@ -455,12 +441,22 @@ def test_an_import_loads_no_room() -> None:
 
 
 ROOMS = {
-    "composition": {"compositors.blocks", "compositors.individual", "planning", "plot"},
+    "composition": {
+        "compositors.blocks",
+        "compositors.individual",
+        "advice.planning",
+        "advice.plot",
+    },
     "curator": {""},
     "mechanisms": {
         *("best", "counters", "exponential", "frugal", "linear_queries", "multiplicative_weights"),
         *("refinement", "scripted", "sparse_vector", "synthetic"),
-        *("tables.engines", "tables.table", "tables.regression", "tables.group_by"),
+        *(
+            "tables.engines",
+            "tables.table",
+            "tables.statistics.regression",
+            "tables.statistics.group_by",
+        ),
     },
     "queryable": {"audit", "display", "rehearsal"},
 }

@@ -26,11 +26,10 @@ from composition.compositors.state import CompositionState
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
 from composition.verdicts import Column, Way
+from queryable.checks.held import cannot_change
 from queryable.conversation import Data, Live, Moved, Pass, Reported, Talk
 from queryable.effort import LEFT
 from queryable.errors import QueryError, UnknownChildError, UnknownQueryError
-from queryable.guarantees import Guarantee, documented
-from queryable.held import cannot_change
 from queryable.losses import Loss, Measure, Report
 from queryable.mechanism import Measurement
 from queryable.messages import (
@@ -52,8 +51,9 @@ from queryable.messages import (
     d_in_of,
     entries_of,
 )
-from queryable.quoting import as_made
 from queryable.receipts import Receipt
+from queryable.wording.guarantees import Guarantee, documented
+from queryable.wording.quoting import as_made
 
 _NO_MORE = (
     "nothing was read or charged. Ask the children that run already: they go on answering. "

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import attrs
 
 from composition.proofs import advice
-from queryable.block_messages import BlockLossQuery, BlocksQuery, LaunchOver
+from queryable.checks.fit import require_launchable
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called, named
-from queryable.fit import require_launchable
 from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
@@ -21,6 +20,7 @@ from queryable.messages import Launch, Query
 from queryable.optional import as_filter
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.statistics import Bit, IntegerStatistic
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery, LaunchOver
 
 
 @attrs.define(unsafe_hash=True)  # never changed; to freeze it would take most of making it

@@ -32,8 +32,8 @@ from queryable.messages import (
     Refused,
     d_in_of,
 )
-from queryable.quoting import quoted
 from queryable.receipts import AskReceipt, Receipt
+from queryable.wording.quoting import quoted
 
 _COARSER = (
     "nothing was read or charged. Ask for a step that costs at most what remains on top of what "

@@ -26,7 +26,7 @@ from queryable.losses import (
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import shown_below
 from queryable.messages import Answer, Halted, Refused
-from queryable.quoting import an_instance, one_of, quoted
+from queryable.wording.quoting import an_instance, one_of, quoted
 
 
 @attrs.frozen(repr=False)

@@ -7,7 +7,7 @@ from composition.proofs import Proof
 from queryable.conversation import Compositor, Data, Later, Ready
 from queryable.data.growing import grown
 from queryable.messages import CloseBlock, Update
-from queryable.streams import DataLevel, Growth, Neighbours
+from queryable.streams.levels import DataLevel, Growth, Neighbours
 
 _GROWTH = Growth()
 

@@ -15,14 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 import attrs
 
 from composition.compositors.claims import Claim
-from queryable.block_messages import LaunchOver
+from queryable.checks.held import statistics_of
 from queryable.conversation import LOST, Drop, Later, Moved, Ready, Start
 from queryable.data.ahead import read_ahead
 from queryable.data.facts import Data
 from queryable.data.growing import snapshot
 from queryable.effort import LEFT, require_short_receipts
 from queryable.errors import UnknownQueryError
-from queryable.held import statistics_of
 from queryable.mechanism import Measurement
 from queryable.messages import (
     Answer,
@@ -36,6 +35,7 @@ from queryable.messages import (
 )
 from queryable.randomness.coins import ChildId
 from queryable.statistics import IntegerStatistic
+from queryable.streams.blocks import LaunchOver
 
 
 @attrs.define(eq=False)  # never changed

@@ -2,8 +2,8 @@
 
 There are two kinds, and the type of their report tells which. A `Loss`, from additive and other
 accumulators, holds for thresholds fixed in advance. A `TimeUniformBound`, from the accumulators of
-`composition.rules.boundaries` or of `renyi_odometer`, bounds the realised loss at every moment at
-once.
+`composition.rules.odometers.boundaries` or of `renyi_odometer`, bounds the realised loss at every
+moment at once.
 """
 
 from typing import ClassVar
@@ -15,12 +15,12 @@ from composition.compositors.claims import Claim, require_reportable
 from composition.compositors.filters import Filt, FiltCon, FiltSeq
 from composition.rules import Accumulator, Additive, Basic, RunningAccount
 from composition.rules.duality import filter_of
-from composition.rules.time_uniform import TimeUniform
+from composition.rules.odometers.time_uniform import TimeUniform
 from queryable.errors import PrivacyClaimError
-from queryable.guarantees import Guarantee
 from queryable.losses import Loss, Measure, as_measure, measure_name
 from queryable.messages import Launch, Refused
-from queryable.quoting import an_instance
+from queryable.wording.guarantees import Guarantee
+from queryable.wording.quoting import an_instance
 
 _LEMMA = "Haney et al. 2023, Lemma 2.19"
 

@@ -12,7 +12,6 @@ from composition.proofs import Proof, ask, require_known
 from composition.verdicts import Column, Way
 from queryable.conversation import LOST, Data, Live, Moved, Pass, Reported, Talk
 from queryable.errors import PrivacyClaimError, UnknownQueryError
-from queryable.guarantees import Guarantee, documented
 from queryable.losses import Loss, group_size
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
@@ -26,7 +25,8 @@ from queryable.messages import (
     Stated,
     Update,
 )
-from queryable.quoting import an_instance
+from queryable.wording.guarantees import Guarantee, documented
+from queryable.wording.quoting import an_instance
 
 _CHILD = "launched"
 

@@ -4,18 +4,16 @@
 - `additive`: `Basic`, losses add coordinate by coordinate.
 - `slack`: the base of rules that split delta into a slack and room for the launches' own deltas;
   `weights`: `Whitehouse2023`, `ViaZCDP`, `Rogers2023`, `ViaGDP`, which add up a weight.
-- `rogers`: `Rogers2016`. `renyi`: `ViaRenyi`. `residue`: `GDPResidue`.
-- `menu`: `Menu`, with its worst case in `worst_case` and a search for costs in `costs`.
-- `time_uniform`: the base of time-uniform odometers, with the proof; `boundaries`,
-  `renyi_odometer`: their formulas.
+- `rogers`: `Rogers2016`. `renyi`: `ViaRenyi`. `residue`: `GDPResidue`. `menus`: `Menu`.
+- `odometers`: time-uniform odometers.
 - `duality`: filters from accumulators and back (Lemma 2.19).
 - `optimal`, `declared`: losses fixed in advance. These are valid for `ConComp`, not for filters.
 """
 
 from composition.rules.additive import Additive, Basic, RunningSum, additive
 from composition.rules.base import Account, Accumulator, Rule, RunningAccount
-from composition.rules.costs import Fitted, fitted
-from composition.rules.menu import Menu, MenuAccount, Units
+from composition.rules.menus.costs import Fitted, fitted
+from composition.rules.menus.menu import Menu, MenuAccount, Units
 from composition.rules.renyi import RenyiAccount, ViaRenyi
 from composition.rules.residue import GDPResidue, ResidueAccount
 from composition.rules.rogers import Rogers2016

@@ -21,7 +21,7 @@ from queryable.losses import (
 from queryable.losses.loss import is_sealed
 from queryable.losses.numbers import at_most
 from queryable.losses.renyi import orders_in
-from queryable.quoting import an_instance
+from queryable.wording.quoting import an_instance
 
 
 @attrs.frozen

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from queryable.losses import AdditiveLoss, Loss, Measure, Report
-from queryable.quoting import quoted
 from queryable.receipts import Account as Shown
+from queryable.wording.quoting import quoted
 
 
 class RunningAccount(Shown):

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.rules import Account, Accumulator, Rule, RunningAccount, ViaRenyi
+from composition.rules.base import Account, Accumulator, Rule, RunningAccount
+from composition.rules.renyi import ViaRenyi
 from queryable.errors import PrivacyClaimError
 from queryable.losses import (
     AdditiveLoss,
@@ -25,7 +26,7 @@ from queryable.losses import (
 from queryable.losses.conversions import greatest, least
 from queryable.losses.loss import genuine
 from queryable.losses.numbers import Number, probability
-from queryable.quoting import an_instance, quoted
+from queryable.wording.quoting import an_instance, quoted
 
 
 @attrs.frozen
@@ -116,7 +117,7 @@ def filter_of(accumulator: Accumulator) -> Rule:
 
     Privacy:
         Theorem: Haney et al. 2023, Lemma 2.19: F is valid if and only if G is. For time-uniform
-            odometers, `composition.rules.time_uniform.Stopping`.
+            odometers, `composition.rules.odometers.time_uniform.Stopping`.
     """
     if not isinstance(accumulator, Accumulator):
         raise TypeError(f"{quoted(accumulator)} is not an accumulator")

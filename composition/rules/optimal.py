@@ -24,7 +24,7 @@ from flint import arb, arb_poly
 
 from queryable.losses import ApproxDP, Loss
 from queryable.losses.numbers import Number, ball, exact, probability, round_up, shown
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 EXACT_SUMS = 2**12
 """Up to this many different sums are kept exactly."""

@@ -50,7 +50,7 @@ from queryable.losses.numbers import (
     several,
 )
 from queryable.losses.renyi import orders_in, orders_of
-from queryable.quoting import an_instance
+from queryable.wording.quoting import an_instance
 
 _CLIPPED = Fraction(10**12)  # floats only choose the l
 _MARGINS = tuple(Fraction(1, 2**bits) for bits in (44, 36, 28, 20))

@@ -40,7 +40,7 @@ from queryable.errors import QueryError
 from queryable.losses import ApproxDP, Dominated, Loss, Measure, add_parts, conversions
 from queryable.losses.conversions import greatest, normal_below
 from queryable.losses.numbers import round_down, round_up, sqrt_down
-from queryable.quoting import an_instance
+from queryable.wording.quoting import an_instance
 
 _MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))
 _TIGHT = Fraction(1, 2**30)

@@ -10,7 +10,7 @@ from composition.rules.slack import require_approx
 from queryable.losses import ApproxDP, Loss, Measure, PureDP, add_parts
 from queryable.losses.conversions import greatest, least
 from queryable.losses.numbers import round_down, round_up, shown
-from queryable.quoting import an_instance
+from queryable.wording.quoting import an_instance
 
 _ONE_OVER_E = round_down(lambda one: (-one).exp(), Fraction(1))
 

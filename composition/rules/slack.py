@@ -24,7 +24,7 @@ from queryable.losses import (
 )
 from queryable.losses.fields import quoted_exactly
 from queryable.losses.numbers import positive, probability, shown
-from queryable.quoting import an_instance, quoted
+from queryable.wording.quoting import an_instance, quoted
 
 
 def read_slack(value: Any) -> Fraction:

@@ -10,7 +10,7 @@ from immutables import Map
 from curator.access.changes import Added, Allowed, Change, Granted, Revoked
 from curator.access.tokens import is_same
 from queryable.errors import InteractiveError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 _PREFIX = 16  # digits of a hash by which it is looked up; the others are compared
 

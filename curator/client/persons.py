@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from immutables import Map
 
-from queryable.block_messages import LaunchOver
 from queryable.conversation import LOST, Data, Moved, Node, Run, Start
 from queryable.conversation.standing import Standing
 from queryable.errors import CodecError, QueryError, RetiredChildError, UnknownQueryError
@@ -36,6 +35,7 @@ from queryable.postprocessing import Postprocessed
 from queryable.randomness.coins import SYSTEM
 from queryable.running.handles import Path
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
+from queryable.streams.blocks import LaunchOver
 
 Send: TypeAlias = Callable[[Path, Query, tuple[str | None, ...]], Answer]
 """Sends a query to the curator."""

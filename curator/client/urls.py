@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 _FORMS = (
     'write "unix:PATH" for a socket, "https://HOST", or "http://127.0.0.1:PORT" on this machine'

@@ -13,7 +13,7 @@ import numpy as np
 
 from curator.codec.entries import Entry
 from curator.codec.fields import Custom, Kind, Plain, UnreadableError, UnwritableError
-from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 from queryable.data.frozen import read_only
 from queryable.randomness.laws import Law
 

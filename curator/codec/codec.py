@@ -31,7 +31,7 @@ from curator.codec.fields import (
 from curator.codec.limits import DIGITS, Limits, has_long_numbers
 from curator.codec.refusals import told, why_not
 from queryable.errors import CodecError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 _TAG = "@"
 _EXACT = 2**53

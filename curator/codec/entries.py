@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 import attrs
 
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 _TAG = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*/[1-9][0-9]?")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -14,13 +14,13 @@ from curator.codec.entries import Entry
 from curator.codec.fields import UnreadableError
 from mechanisms.frugal.messages import Estimated
 from mechanisms.synthetic.messages import Modelled, SyntheticRows
-from mechanisms.tables.choices import Enclosed
-from mechanisms.tables.keys import ReleasedKeys
-from mechanisms.tables.releases import Noisy
-from mechanisms.tables.shown_keys import Shown
-from mechanisms.tables.units import ReleasedSizes, Share
-from queryable.estimates import Axis, Bin, Evidence
-from queryable.released import Combination, Released
+from mechanisms.tables.quantiles.choices import Enclosed
+from mechanisms.tables.requests.keys import ReleasedKeys
+from mechanisms.tables.statistics.releases import Noisy
+from mechanisms.tables.statistics.shown_keys import Shown
+from mechanisms.tables.statistics.units import ReleasedSizes, Share
+from queryable.answers.estimates import Axis, Bin, Evidence
+from queryable.answers.released import Combination, Released
 
 Shape = tuple[int, ...]
 

@@ -6,7 +6,7 @@ Texts name classes and fields only, and no value: an answer is not told by an er
 from typing import Any
 
 from mechanisms import Predicate, RandomizedResponse, Table
-from mechanisms.tables.expressions import Node
+from mechanisms.tables.expressions.operands import Node
 from queryable import (
     Bit,
     CloseBlock,

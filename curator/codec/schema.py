@@ -17,9 +17,9 @@ from immutables import Map
 import composition as c
 import mechanisms as m
 import queryable as q
-from composition.compositors.accounts import RecordAccount
-from composition.compositors.block_accounts import Block, BlockAccounts, Groups
+from composition.compositors.blocks.accounts import Block, BlockAccounts, Groups
 from composition.compositors.ex_post_claims import ExPostAccount
+from composition.compositors.individual.accounts import RecordAccount
 from composition.rules.additive import Additive, AdditiveAccount, RunningSum
 from composition.rules.base import Account
 from composition.rules.duality import (
@@ -29,12 +29,12 @@ from composition.rules.duality import (
     Line,
     RuleAccumulator,
 )
-from composition.rules.menu import MenuAccount, Units
+from composition.rules.menus.menu import MenuAccount, Units
+from composition.rules.odometers.time_uniform import Stopping, StoppingAccount, TimeUniformAccount
 from composition.rules.renyi import Mixture, RenyiAccount
 from composition.rules.residue import ResidueAccount
 from composition.rules.rogers import RogersAccount
 from composition.rules.slack import SlackAccount
-from composition.rules.time_uniform import Stopping, StoppingAccount, TimeUniformAccount
 from curator.codec.arrays import ARRAYS
 from curator.codec.entries import Entry, entry_of
 from curator.codec.fields import UnwritableError
@@ -51,20 +51,17 @@ from mechanisms.multiplicative_weights import _same
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
 from mechanisms.synthetic.messages import Direct, PassedOver
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
-from mechanisms.tables import (
-    choices,
-    expressions,
-    keys,
-    predicates,
-    request,
-    shown_keys,
-    top,
-    units,
-)
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.releases import Noisy, Release
-from queryable import answers, estimates, losses, messages, receipts, released, view
+from mechanisms.tables.expressions import operands as expressions
+from mechanisms.tables.expressions import predicates
+from mechanisms.tables.expressions.lattice import Lattice
+from mechanisms.tables.quantiles import choices
+from mechanisms.tables.requests import keys, request
+from mechanisms.tables.statistics import shown_keys, top, units
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.releases import Noisy, Release
+from queryable import losses, messages, receipts, view
+from queryable.answers import estimates, released
+from queryable.answers import noisy as answers
 from queryable.losses import ApproxDP, Loss, Measure
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from importlib.metadata import entry_points
 
 from curator.codec.entries import Entry, entry_of
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 GROUP = "queryable.mechanisms"
 

@@ -19,7 +19,7 @@ from curator.ledgers.events import KINDS, Event, chained, following
 from curator.ledgers.ledger import Ledger, this_process
 from curator.ledgers.postgres import PostgresLedger
 from curator.ledgers.sqlite import SQLiteLedger
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 __all__ = [
     "KINDS",

@@ -1,20 +1,11 @@
 """The curator's side of the protocol: what answers messages of analysts in other processes.
 
-In the process that has the data:
-
-- `services`: `Service`, what a server asks of one data set.
-- `growing`: the tree of a page, made further at each look.
-- `local`: `LocalService`, one on a ledger. `reading`: what a token may read. `places`: which
-  exchanges it sees. `pages`: for people.
-- `recipes`, `opening`: how a worker makes the service of a data set.
-- `worker`: a worker's main program. `isolation`: what it may not do.
-
-In the process that analysts reach, the front:
-
-- `workers`: `WorkerService`, a worker as the front sees it. `frames`: what the two send each other.
-- `ticks`, `metrics`, `problems`, `keeper`, `callers`: times, numbers, errors, access, who asks.
-- `granting`: what a grant does. `front`, `owner`: the routes. `routes`: their table. `openapi`.
-- `sockets`, `protocols`, `serve`: the server.
+- `services`: `Service`, what a server asks of one data set, wherever the data are.
+- `answering`: in the process that has the data. `LocalService`, and what a token may read.
+- `workers`: the processes that have the data, and what the front sends them.
+- `web`: the front, in the process that analysts reach: tokens, messages, connections.
+- `pages`: for people.
+- `routes`: the table of routes. `openapi`: the file that describes them. `serve`: the server.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -22,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from curator.service.services import Reply, Service
 
 if TYPE_CHECKING:
-    from curator.service.local import LocalService
+    from curator.service.answering.local import LocalService
 
 __all__ = ["LocalService", "Reply", "Service"]
 
@@ -31,6 +22,6 @@ def __getattr__(name: str) -> Any:
     """`LocalService`, imported when it is used: the front does not need what it needs."""
     if name != "LocalService":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from curator.service.local import LocalService
+    from curator.service.answering.local import LocalService
 
     return LocalService

@@ -12,12 +12,12 @@ from starlette.responses import Response
 from starlette.routing import Route as Served
 from starlette.types import Receive, Scope, Send
 
-from curator.service import front as protocol
-from curator.service import owner
-from curator.service.callers import Caller, OwnerCaller, analyst_of
-from curator.service.front import Endpoint, Front, Identify, answered, response, versions
 from curator.service.pages import site
-from curator.service.problems import Problem, fault, not_there
+from curator.service.web import front as protocol
+from curator.service.web import owner
+from curator.service.web.callers import Caller, OwnerCaller, analyst_of
+from curator.service.web.front import Endpoint, Front, Identify, answered, response, versions
+from curator.service.web.problems import Problem, fault, not_there
 
 
 @attrs.frozen

@@ -20,17 +20,17 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from curator.access import AccessStore
-from curator.configuration import Configuration, read_configuration
 from curator.ledgers import ledger_of
-from curator.service.front import Front
-from curator.service.keeper import Keeper
-from curator.service.protocols import AnalystProtocol, OwnerProtocol
-from curator.service.recipes import CONFIGURED, Recipe
 from curator.service.routes import analysts_application, owners_application, pages_application
-from curator.service.sending import Sending
-from curator.service.sockets import OWNERS, SocketError, listen_at, listen_on, owner_socket
-from curator.service.ticks import Ticks
-from curator.service.workers import WorkerService, environment_for
+from curator.service.web.front import Front
+from curator.service.web.keeper import Keeper
+from curator.service.web.protocols import AnalystProtocol, OwnerProtocol
+from curator.service.web.sending import Sending
+from curator.service.web.sockets import OWNERS, SocketError, listen_at, listen_on, owner_socket
+from curator.service.web.ticks import Ticks
+from curator.service.workers.recipes import CONFIGURED, Recipe
+from curator.service.workers.workers import WorkerService, environment_for
+from curator.settings.configuration import Configuration, read_configuration
 
 TICK = 0.025
 """Seconds between two ticks where the configuration says nothing and other users may listen."""

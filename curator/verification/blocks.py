@@ -10,7 +10,7 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import Any
 
-from curator.batches import Course
+from curator.logs.batches import Course
 from curator.verification.accounts import (
     Amounts,
     Json,

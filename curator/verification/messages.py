@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from curator.batches import Course
 from curator.codec import Codec
+from curator.logs.batches import Course
 from curator.verification.accounts import Amounts, Json, WrongAccountError, compact, tag_of, told
 from curator.verification.blocks import ACCOUNTS, LAUNCH, Blocks
 from curator.verification.charges import (

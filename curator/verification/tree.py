@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from curator.batches import Course
+from curator.logs.batches import Course
 from curator.verification.accounts import Amounts, Json, Kind, WrongAccountError, tag_of
 from curator.verification.blocks import MECHANISM as BLOCKS
 from curator.verification.blocks import Blocks

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from curator.wire.errors import WireError
-from mechanisms.tables.column_types import Kind
+from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.outline import Outline
-from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.losses.numbers import exact
 
 _BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")

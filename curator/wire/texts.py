@@ -14,7 +14,7 @@ from curator.codec import Limits
 from curator.codec.limits import DIGITS, has_long_numbers
 from curator.wire.errors import WireError
 from queryable.errors import CodecError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 

@@ -1,7 +1,7 @@
 """Versions of the protocol: every request and every reply names its version in a header."""
 
 from curator.wire.errors import WireError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 HEADER = "Queryable-Protocol"
 """The header that names the version."""

@@ -19,7 +19,7 @@ from curator.wire.texts import (
     loaded,
     text_of,
 )
-from queryable.protection import Protected
+from queryable.checks.protection import Protected
 from queryable.running.handles import Path
 
 PAGE = 1000

@@ -12,7 +12,7 @@ from queryable.data.keys import Key
 from queryable.data.rows import column_keys, take
 from queryable.faults import touching_data
 from queryable.statistics import IntegerStatistic
-from queryable.streams import UserLevel
+from queryable.streams.levels import UserLevel
 
 Seen = Map[Key, int]
 """How many records of each unit have counted, by the key of the unit."""

@@ -15,15 +15,15 @@ from immutables import Map
 from mechanisms.counters.contributions import Seen, contribution
 from mechanisms.counters.questions import Span, question, span_of
 from mechanisms.sampling.integers import added
-from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 from queryable.losses.numbers import natural, positive, shown
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, CloseBlock, Query, Refused, Update
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
-from queryable.streams import EventLevel, Growth, UserLevel
+from queryable.streams.levels import EventLevel, Growth, UserLevel
+from queryable.wording.quoting import quoted
 
 LONGEST = 1 << 40
 """The largest horizon of any counter."""

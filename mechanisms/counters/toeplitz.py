@@ -31,13 +31,13 @@ from mechanisms.counters.epochs import epoch_at, parts
 from mechanisms.counters.questions import Span
 from mechanisms.counters.steps import Steps
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise, noise_at, step_law
-from queryable.answers import narrowed
+from queryable.answers.noisy import narrowed
 from queryable.losses import ZCDP
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
-from queryable.streams import EventLevel, UserLevel
+from queryable.streams.levels import EventLevel, UserLevel
+from queryable.wording.quoting import quoted
 
 LONGEST = 1 << 20
 """The largest horizon: its coefficients are computed when the counter is made."""

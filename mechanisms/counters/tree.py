@@ -34,11 +34,11 @@ from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.losses import ZCDP, Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import natural
-from queryable.quoting import one_of, quoted
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
-from queryable.streams import EventLevel, UserLevel
+from queryable.streams.levels import EventLevel, UserLevel
+from queryable.wording.quoting import one_of, quoted
 
 Node = tuple[int, int]
 """A node: its level, and the number of batches before its first. It has 2**level batches."""

@@ -9,14 +9,14 @@ from typing import Any
 import attrs
 
 from mechanisms.frugal.axes import Key, key_of
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.predicates import And, Comparison, Not, Predicate
-from mechanisms.tables.request import Bins, Categories, Combinations, Groups
-from mechanisms.tables.statistics import Count, Histogram, Sum
+from mechanisms.tables.expressions.predicates import And, Comparison, Not, Predicate
+from mechanisms.tables.requests.request import Bins, Categories, Combinations, Groups
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.counts import Count, Histogram, Sum
+from mechanisms.tables.statistics.group_by import GroupBy
 from queryable.effort import take
 from queryable.errors import QueryError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 MOST_ENTRIES = 256
 """The largest number of entries of one question."""

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 import attrs
 
 from mechanisms.frugal.grids import cut_ahead
-from mechanisms.tables.column_types import constant
-from mechanisms.tables.columns import Column
-from mechanisms.tables.expressions import Literal, Operand, When
-from mechanisms.tables.predicates import And, Comparison, IsIn, Not, Or, Predicate
-from mechanisms.tables.request import Categories
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.expressions.column_types import constant
+from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.operands import Literal, Operand, When
+from mechanisms.tables.expressions.predicates import And, Comparison, IsIn, Not, Or, Predicate
+from mechanisms.tables.expressions.scalars import Scalar
+from mechanisms.tables.requests.request import Categories
 
 MOST_ATOMS = 150
 

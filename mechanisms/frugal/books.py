@@ -21,8 +21,8 @@ from mechanisms.frugal.shapes import strategy_of
 from mechanisms.frugal.spread import LEAST_VARIANCE, MOST_ROWS, Spread, spread_of
 from mechanisms.gaussian import Gaussian
 from mechanisms.refinement.stopping import shortened
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.group_by import GroupBy
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.group_by import GroupBy
 
 MOST_CELLS = 900
 """The largest number of atoms of a component: the product over its axes."""

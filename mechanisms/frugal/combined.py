@@ -9,13 +9,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.request import Request
-from mechanisms.tables.statistics import Count, Sum
+from mechanisms.tables.requests.request import Request
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.counts import Count, Sum
+from mechanisms.tables.statistics.group_by import GroupBy
 from queryable.data.cells import Array
-from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
+from queryable.wording.quoting import quoted
 
 Factor = tuple[tuple[int, ...], ...]
 """The integer weights of one axis: rows of one number per group."""

@@ -15,15 +15,15 @@ from mechanisms.frugal.messages import Estimate, Estimated
 from mechanisms.frugal.pricing import price
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.keys import groups_of
-from mechanisms.tables.request import Groups
-from mechanisms.tables.statistics import Count
+from mechanisms.tables.requests.keys import groups_of
+from mechanisms.tables.requests.request import Groups
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.counts import Count
+from mechanisms.tables.statistics.group_by import GroupBy
+from queryable.answers.half_widths import confidence_of
 from queryable.data.frozen import read_only
 from queryable.effort import Effort
 from queryable.errors import QueryError
-from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
 from queryable.losses.numbers import positive, shown
 from queryable.messages import Launch, Launched, Refused
@@ -34,9 +34,9 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
+from queryable.wording.quoting import quoted
 
 _LEAST = Fraction(1, 2)
 _TRIES = 12

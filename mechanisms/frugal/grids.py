@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.expressions.scalars import Scalar
 
 MOST_AHEAD = 40
 """The largest number of constants that an axis is cut at ahead."""

@@ -7,13 +7,13 @@ import attrs
 import numpy as np
 
 from mechanisms.frugal.spread import Spread
-from mechanisms.tables.releases import labelled
-from queryable.answer_values import in_words
-from queryable.answers import Paid
+from mechanisms.tables.statistics.releases import labelled
+from queryable.answers.half_widths import confidence_of
+from queryable.answers.noisy import Paid
+from queryable.answers.released import Released
+from queryable.answers.values import in_words
 from queryable.data.frozen import by_value
-from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
-from queryable.released import Released
 
 
 @attrs.frozen

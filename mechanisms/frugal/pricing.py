@@ -18,8 +18,8 @@ from queryable.errors import QueryError
 from queryable.losses import ZCDP
 from queryable.messages import Launch, Launched
 from queryable.postprocessing import FromAnalyst, FromMechanism, PersonInTheMiddle, ToMechanism
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM
+from queryable.wording.quoting import quoted
 
 _CONFIDENCE = Fraction(95, 100)
 

@@ -10,7 +10,7 @@ from flint import arb
 
 from mechanisms.frugal.ledgers import Weights
 from queryable.losses.numbers import at_least_one, exact, natural, round_up
-from queryable.quoting import an_instance, quoted
+from queryable.wording.quoting import an_instance, quoted
 
 FRESH = Fraction(9, 10)
 """The share of what may be missed that goes to the first answer of a question, from new noise; the

@@ -8,12 +8,12 @@ import numpy as np
 
 from mechanisms.frugal.combined import Combined
 from mechanisms.gaussian import Gaussian
-from queryable.answers import NoisyArray, NoisyInt
+from queryable.answers.noisy import NoisyArray, NoisyInt
 from queryable.effort import Effort
 from queryable.losses import ZCDP
 from queryable.mechanism import Measurement
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
+from queryable.wording.quoting import quoted
 
 
 def _parts(value: Any) -> tuple[Gaussian, ...]:

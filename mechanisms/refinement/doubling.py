@@ -30,7 +30,7 @@ from queryable.losses import ZCDP, Loss, PureDP
 from queryable.losses.numbers import at_least_one, positive, shown
 from queryable.mechanism import Measurement
 from queryable.messages import Refused
-from queryable.quoting import one_of
+from queryable.wording.quoting import one_of
 
 
 def _start(value: Any) -> Fraction:

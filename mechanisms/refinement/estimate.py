@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from mechanisms.refinement.tails import Reach
-from queryable.answers import Remarked
+from queryable.answers.noisy import Remarked
 from queryable.data.frozen import by_value
 from queryable.losses.numbers import shown
 from queryable.messages import Refused

@@ -18,7 +18,7 @@ from mechanisms.refinement.tails import Reach, ReleaseTails
 from mechanisms.sampling.integers import added
 from mechanisms.sampling.laplace_path import laplace_path
 from mechanisms.sampling.laws import DiscreteLaplace
-from queryable.answers import NoisyInt, noisy_array
+from queryable.answers.noisy import NoisyInt, noisy_array
 from queryable.data.frozen import read_only
 from queryable.effort import Effort, require_short
 from queryable.errors import QueryError, UnknownQueryError

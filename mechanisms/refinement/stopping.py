@@ -15,7 +15,7 @@ import numpy as np
 from mechanisms.refinement.estimate import Refined
 from queryable.errors import QueryError
 from queryable.losses.numbers import natural, positive, shown
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 Schedule = tuple[Fraction, ...]
 

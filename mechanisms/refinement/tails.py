@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 from flint import arb
 
-from queryable.answers import narrowed
-from queryable.half_widths import confidence_of, half_width
+from queryable.answers.half_widths import confidence_of, half_width
+from queryable.answers.noisy import narrowed
 from queryable.losses.numbers import round_up
 from queryable.randomness.laws import Law
 

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from queryable.answers import narrowed
+from queryable.answers.noisy import narrowed
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

@@ -14,16 +14,16 @@ import numpy as np
 
 from mechanisms.frugal.asking import cells_of
 from mechanisms.frugal.axes import MOST_ATOMS, Atom, Axis, axis_of, key_of
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.keys import groups_of
-from mechanisms.tables.predicates import And, Not, Or, Predicate
-from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Bins, Categories, Groups
-from mechanisms.tables.statistics import Count, Histogram
+from mechanisms.tables.expressions.predicates import And, Not, Or, Predicate
+from mechanisms.tables.requests.keys import groups_of
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.request import Bins, Categories, Groups
+from mechanisms.tables.statistics.counts import Count, Histogram
+from mechanisms.tables.statistics.group_by import GroupBy
 from queryable.data.cells import Array
 from queryable.effort import take
 from queryable.errors import QueryError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 MOST_CELLS = 1 << 20
 """The largest number of cells of the columns of one question."""

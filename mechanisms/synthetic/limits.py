@@ -11,7 +11,7 @@ from mechanisms.synthetic.fitting import LEAST_VARIANCE, MOST_VARIANCE
 from mechanisms.synthetic.messages import Fit, Measured
 from mechanisms.synthetic.spending import MOST_ROUNDS, Round, first_round
 from mechanisms.synthetic.workload import cells_of_model
-from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.effort import STEPS, refused, take, write
 from queryable.errors import QueryError
 from queryable.losses import ZCDP

@@ -9,13 +9,13 @@ from flint import arb
 
 from mechanisms.frugal.messages import rounded
 from mechanisms.frugal.spread import LEAST_VARIANCE, Spread
-from mechanisms.tables.releases import labelled
-from queryable.answers import Paid
+from mechanisms.tables.statistics.releases import labelled
+from queryable.answers.half_widths import confidence_of
+from queryable.answers.noisy import Paid
+from queryable.answers.released import Released
 from queryable.data.frozen import by_value
-from queryable.half_widths import confidence_of
 from queryable.losses import ZCDP
 from queryable.losses.numbers import at_least_one, natural, positive, round_up
-from queryable.released import Released
 
 _PASSED_OVER = Fraction(1, 10)
 """The share of what may be missed that goes to marginals that were not chosen."""

@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 
 from mechanisms.synthetic.graphical import GRID
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.request import Request
-from mechanisms.tables.statistics import Count
+from mechanisms.tables.requests.request import Request
+from mechanisms.tables.statistics.counts import Count
+from mechanisms.tables.statistics.group_by import GroupBy
 from queryable.data.cells import Array
 from queryable.losses.numbers import at_least_one, natural
-from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic, Monotone
+from queryable.wording.quoting import quoted
 
 _MOST = 2.0**61
 """The sum of a model's counts is below this, so that no distance from it is beyond 64 bits."""

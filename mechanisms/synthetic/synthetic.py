@@ -55,9 +55,9 @@ from mechanisms.synthetic.workload import (
     cells_of_model,
     workload_field,
 )
-from mechanisms.tables.aggregates import per_field
-from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.request import Groups
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.request import Groups
+from mechanisms.tables.statistics.aggregates import per_field
 from queryable.data.cells import Array
 from queryable.data.frozen import read_only
 from queryable.effort import is_quick

@@ -13,7 +13,7 @@ import attrs
 
 from mechanisms.synthetic.domain import Columns
 from queryable.losses.numbers import at_least_one
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 MOST_CANDIDATES = 10_000
 _HEAVIEST = 1_000

@@ -12,23 +12,23 @@ from typing import Any, TypeVar
 
 import attrs
 
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.choices import Quantiles
-from mechanisms.tables.column_types import Kind
-from mechanisms.tables.discovered import DiscoveredKeys
-from mechanisms.tables.expressions import Operand, operand_of
-from mechanisms.tables.group_by import GroupBy
-from mechanisms.tables.keys import groups_of
-from mechanisms.tables.moments import Mean, Std, Variance
-from mechanisms.tables.predicates import Where
-from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.quantile import Quantile
-from mechanisms.tables.regression import Correlation, Covariance, Regression
-from mechanisms.tables.request import Groups
-from mechanisms.tables.signed import signed
-from mechanisms.tables.statistics import ColumnStatistic, Count, Histogram, Sum
-from mechanisms.tables.top import Top
-from mechanisms.tables.units import CountUnits, UnitSizes
+from mechanisms.tables.expressions.column_types import Kind
+from mechanisms.tables.expressions.operands import Operand, operand_of
+from mechanisms.tables.expressions.predicates import Where
+from mechanisms.tables.quantiles.choices import Quantiles
+from mechanisms.tables.quantiles.quantile import Quantile
+from mechanisms.tables.requests.keys import groups_of
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.request import Groups
+from mechanisms.tables.statistics.aggregates import Aggregate
+from mechanisms.tables.statistics.counts import ColumnStatistic, Count, Histogram, Sum
+from mechanisms.tables.statistics.discovered import DiscoveredKeys
+from mechanisms.tables.statistics.group_by import GroupBy
+from mechanisms.tables.statistics.moments import Mean, Std, Variance
+from mechanisms.tables.statistics.regression import Correlation, Covariance, Regression
+from mechanisms.tables.statistics.signed import signed
+from mechanisms.tables.statistics.top import Top
+from mechanisms.tables.statistics.units import CountUnits, UnitSizes
 
 _EXACT = 10**12
 """The largest number of steps of a decimal column between bounds; beyond it steps are rounded."""

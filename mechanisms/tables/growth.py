@@ -17,17 +17,17 @@ from weakref import ref
 
 import attrs
 
-from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.expressions import column_name
-from mechanisms.tables.privacy_unit import PrivacyUnit
-from queryable.contributions import Records
+from mechanisms.tables.expressions.corrections import no_column
+from mechanisms.tables.expressions.operands import column_name
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
+from queryable.checks.datasets import Described
 from queryable.data.growing import Grown, growable, snapshot
-from queryable.datasets import Described
 from queryable.errors import MechanismFault
 from queryable.faults import touching_data
 from queryable.losses.numbers import several as listed
-from queryable.quoting import quoted
+from queryable.streams.contributions import Records
+from queryable.wording.quoting import quoted
 
 _CANNOT = "append to the table before the join: a joined table does not grow"
 
@@ -183,7 +183,7 @@ class GrowingTable(Described):
         arrived = [name for name in names if name in self._parts._blocks]
         parts = growable(list(self._parts.over(arrived)))
         if self._column is not None and (old := [it for it in names if it not in arrived]):
-            from mechanisms.tables.engines.ibis_parts import among
+            from mechanisms.tables.engines.ibis.parts import among
 
             parts = parts.after([among(self._root, self._column, old)], None)
         return self._of(parts, dict.fromkeys(names))
@@ -221,7 +221,7 @@ class GrowingTable(Described):
         """
         if self._parts is None or not self.gives_rows:
             raise TypeError("records are told apart in files and frames only")
-        from mechanisms.tables.engines.recorded import recorded
+        from mechanisms.tables.engines.duckdb.recorded import recorded
         from mechanisms.tables.records import TableRecords
 
         unit = None if self._unit is None else self._unit.column
@@ -245,7 +245,7 @@ class GrowingTable(Described):
         if self._rows is None:
             if self._parts is None or not self.gives_rows:
                 raise TypeError("rows are taken one by one from files and frames only")
-            from mechanisms.tables.engines.in_order import in_order
+            from mechanisms.tables.engines.duckdb.in_order import in_order
 
             self._rows = in_order(self._root, partial(snapshot, self._parts))
         return self._rows
@@ -273,10 +273,10 @@ class GrowingTable(Described):
                 raise TypeError("give the rows themselves, or a path: this is another table")
             return list(snapshot(records._parts)), None
         if _of_ibis(self._root):
-            from mechanisms.tables.engines import ibis_parts
+            from mechanisms.tables.engines.ibis import parts as ibis_parts
 
             return ibis_parts.parts_of(self._root, records), None
-        from mechanisms.tables.engines import parts
+        from mechanisms.tables.engines.duckdb import parts
 
         found, misread = parts.parts_of(self._root, records, self._reading)
         return list(found), misread
@@ -309,7 +309,7 @@ class Blocks:
 
 def found_blocks(source: str | Path, column: Any) -> tuple[Any, Blocks]:
     """A file of a folder of blocks, for the schema, and the blocks with their files."""
-    from mechanisms.tables.engines.folders import blocks_of, of_files
+    from mechanisms.tables.engines.files.folders import blocks_of, of_files
 
     files = blocks_of(source, column_name(column))
     first = next(sources for _, sources in files if sources is not None)
@@ -329,18 +329,18 @@ def _in_column(blocks: Any) -> tuple[str, list[Hashable]]:
 
 
 def _of_ibis(engine: Any) -> bool:
-    return type(engine).__module__ == "mechanisms.tables.engines.ibis"
+    return type(engine).__module__ == "mechanisms.tables.engines.ibis.engine"
 
 
 def _grows(engine: Any) -> bool:
-    return _of_ibis(engine) or type(engine).__module__ == "mechanisms.tables.engines.duckdb"
+    return _of_ibis(engine) or type(engine).__module__ == "mechanisms.tables.engines.duckdb.engine"
 
 
 def _first(engine: Any) -> Any:
     """The part with the rows that were there at opening."""
     if _of_ibis(engine):
         return engine.source
-    from mechanisms.tables.engines.parts import first_part
+    from mechanisms.tables.engines.duckdb.parts import first_part
 
     return first_part(engine)
 
@@ -348,9 +348,9 @@ def _first(engine: Any) -> Any:
 def _over(root: Any, parts: Grown) -> Any:
     """An engine over parts."""
     if _of_ibis(root):
-        from mechanisms.tables.engines import ibis_parts
+        from mechanisms.tables.engines.ibis import parts as ibis_parts
 
         return ibis_parts.several(root, snapshot(parts))
-    from mechanisms.tables.engines.parts import several
+    from mechanisms.tables.engines.duckdb.parts import several
 
     return several(root, partial(snapshot, parts))

@@ -6,12 +6,12 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.expressions import column_name
-from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.expressions.corrections import no_column
+from mechanisms.tables.expressions.operands import column_name
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.losses.numbers import natural, several
-from queryable.quoting import one_of, quoted
+from queryable.wording.quoting import one_of, quoted
 
 ROW = "row before the join"
 """What a unit is called that is a row of a table before a join."""
@@ -140,12 +140,12 @@ def with_public(
 
 
 def _join_public(engine: Any, public: Any, names: list[str], join: Join) -> Engine:
-    from mechanisms.tables.engines.ibis import Ibis
-    from mechanisms.tables.engines.joins import join_public, rows_of
+    from mechanisms.tables.engines.duckdb.joins import join_public, rows_of
+    from mechanisms.tables.engines.ibis.engine import Ibis
 
     most = join.max_matches
     if isinstance(engine, Ibis):
-        from mechanisms.tables.engines.ibis_joins import join_public as join_on_ibis
+        from mechanisms.tables.engines.ibis.joins import join_public as join_on_ibis
 
         return join_on_ibis(engine, rows_of(public), join.on, names, inner=join.inner, most=most)
     return join_public(
@@ -155,8 +155,8 @@ def _join_public(engine: Any, public: Any, names: list[str], join: Join) -> Engi
 
 def _opened(source: Any) -> Any:
     """A public table, opened. Types of Python objects are inferred: its contents are public."""
-    from mechanisms.tables.engines.duckdb import DuckDB
-    from mechanisms.tables.engines.frames import as_arrow
+    from mechanisms.tables.engines.duckdb.engine import DuckDB
+    from mechanisms.tables.engines.files.frames import as_arrow
 
     if isinstance(source, str | Path):
         opened = DuckDB(source)
@@ -226,12 +226,12 @@ def _join_private(
     names: list[str],
     join: Join,
 ) -> Engine:
-    from mechanisms.tables.engines.ibis import Ibis
-    from mechanisms.tables.engines.joins import join_private, rows_of
+    from mechanisms.tables.engines.duckdb.joins import join_private, rows_of
+    from mechanisms.tables.engines.ibis.engine import Ibis
 
     of_ibis = [isinstance(engine, Ibis) for engine in engines]
     if all(of_ibis):
-        from mechanisms.tables.engines.ibis_joins import join_private as join_on_ibis
+        from mechanisms.tables.engines.ibis.joins import join_private as join_on_ibis
 
         return join_on_ibis(*engines, join.on, names, units, choices, inner=join.inner)
     if any(of_ibis):

@@ -9,17 +9,17 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.column_types import WRITTEN, Kind
-from mechanisms.tables.corrections import require_column
-from mechanisms.tables.engines.cells import readings
-from mechanisms.tables.engines.duckdb_types import kind_of
-from mechanisms.tables.engines.kept import Columns
-from mechanisms.tables.engines.sql import identifier
-from mechanisms.tables.engines.statements import kind_of_operand
-from mechanisms.tables.expressions import operand_of
+from mechanisms.tables.engines.files.cells import readings
+from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.kept import Columns
+from mechanisms.tables.engines.sql.statements import kind_of_operand
+from mechanisms.tables.engines.sql.types import kind_of
+from mechanisms.tables.expressions.column_types import WRITTEN, Kind
+from mechanisms.tables.expressions.corrections import require_column
+from mechanisms.tables.expressions.operands import operand_of
 from mechanisms.tables.front_door import FromTable
-from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.wording import table_in_short
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.wording import table_in_short
 
 
 @attrs.frozen(repr=False)

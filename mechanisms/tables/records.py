@@ -11,11 +11,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.contributions import Among, sums_among, sums_by_group
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.request import Request, Tabular, placed_sums
-from queryable.contributions import Contributions, Records
+from mechanisms.tables.requests.contributions import Among, sums_among, sums_by_group
+from mechanisms.tables.requests.request import Request, Tabular, placed_sums
 from queryable.data.cells import Array, Mask
+from queryable.streams.contributions import Contributions, Records
 
 
 @attrs.frozen(eq=False)

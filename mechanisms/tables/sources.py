@@ -4,12 +4,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mechanisms.tables.engines.opening import Sources
+from mechanisms.tables.engines.files.opening import Sources
 from mechanisms.tables.engines.protocol import Engine
-from mechanisms.tables.expressions import column_name
-from mechanisms.tables.privacy_unit import PrivacyUnit
+from mechanisms.tables.expressions.operands import column_name
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.losses.numbers import several
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 
 def unit_of(
@@ -51,7 +51,7 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
             raise ValueError(f"columns is {given}; it should be a list of at least one name")
         columns = [column_name(each) for each in columns]
     if type(source).__module__.partition(".")[0] == "ibis":
-        from mechanisms.tables.engines.ibis import Ibis
+        from mechanisms.tables.engines.ibis.engine import Ibis
 
         if options:
             name = next(iter(options))
@@ -62,8 +62,8 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
             f"a Table of files or frames needs {' and '.join(missing)}: "
             "pip install '.[table]' in a checkout"
         )
-    from mechanisms.tables.engines.duckdb import DuckDB
-    from mechanisms.tables.engines.frames import as_arrow
+    from mechanisms.tables.engines.duckdb.engine import DuckDB
+    from mechanisms.tables.engines.files.frames import as_arrow
 
     if isinstance(source, str | Path | Sources):
         return DuckDB(source, columns=columns, **options)

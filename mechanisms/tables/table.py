@@ -12,26 +12,26 @@ from typing import Any, Self
 
 import attrs
 
-from mechanisms.tables.column_types import Kind, require_keys
-from mechanisms.tables.corrections import no_column, require_column
-from mechanisms.tables.discovery import Discovery, Found
+from mechanisms.tables.engines.files.misread import Misread
+from mechanisms.tables.engines.files.opening import Sources
 from mechanisms.tables.engines.limits import seconds
-from mechanisms.tables.engines.misread import Misread
-from mechanisms.tables.engines.opening import Sources
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.expressions import column_name, operand_name, operand_of
+from mechanisms.tables.expressions.column_types import Kind, require_keys
+from mechanisms.tables.expressions.corrections import no_column, require_column
+from mechanisms.tables.expressions.operands import column_name, operand_name, operand_of
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.growth import GrowingTable, found_blocks
 from mechanisms.tables.joins import Join, with_private, with_public
-from mechanisms.tables.privacy_unit import PrivacyUnit
-from mechanisms.tables.remembered import ROOM, Key, Remembered, key_of, weight
-from mechanisms.tables.request import Categories, Request, Tabular, placed_sums
+from mechanisms.tables.requests.discovery import Discovery, Found
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
+from mechanisms.tables.requests.remembered import ROOM, Key, Remembered, key_of, weight
+from mechanisms.tables.requests.request import Categories, Request, Tabular, placed_sums
+from mechanisms.tables.requests.wording import protected_unit, table_in_short
 from mechanisms.tables.sources import RESOURCES, engine_of, unit_of
-from mechanisms.tables.wording import protected_unit, table_in_short
+from queryable.checks.datasets import is_private
+from queryable.checks.protection import ROW, Protected
 from queryable.data.cells import Array
-from queryable.datasets import is_private
 from queryable.losses.numbers import natural
-from queryable.protection import ROW, Protected
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import UniformBelow
 from queryable.statistics import Checked, IntegerStatistic

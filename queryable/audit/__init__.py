@@ -10,15 +10,15 @@ from queryable.audit.divergences import (
     renyi_divergence,
     trade_off,
 )
-from queryable.audit.enumeration import EnumeratedCoins, NotEnumerable, every_outcome
 from queryable.audit.histories import audit_histories
-from queryable.audit.keys import hashable
 from queryable.audit.laws import LAWS, Broken, broken_laws
 from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
-from queryable.audit.pairs import Pair
-from queryable.audit.strategies import Strategy
 from queryable.audit.verdict import Finding, Outcome, Verdict
-from queryable.audit.view_laws import ViewLaw, Wrong, push_forward, view_law
+from queryable.audit.views.enumeration import EnumeratedCoins, NotEnumerable, every_outcome
+from queryable.audit.views.keys import hashable
+from queryable.audit.views.pairs import Pair
+from queryable.audit.views.strategies import Strategy
+from queryable.audit.views.view_laws import ViewLaw, Wrong, push_forward, view_law
 from queryable.audit.worst_case import WorstCase, worst_case
 
 __all__ = [

@@ -19,15 +19,15 @@ from typing import Any
 
 from queryable.audit.beliefs import Machine
 from queryable.audit.methods import Examination
-from queryable.audit.scripts import require_mechanism
 from queryable.audit.verdict import Verdict
+from queryable.audit.views.scripts import require_mechanism
 from queryable.audit.worst_case import Alphabet
 from queryable.losses import Loss
 from queryable.losses.numbers import Number, natural, positive, probability
 from queryable.mechanism import InteractiveMechanism
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.view import Adversary
+from queryable.wording.quoting import quoted
 
 
 def audit(

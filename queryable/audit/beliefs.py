@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 import attrs
 from flint import fmpq
 
-from queryable.audit.enumeration import every_outcome
-from queryable.audit.keys import flags, hashable, require_alike, state_key
-from queryable.audit.pairs import sides
-from queryable.audit.view_laws import Wrong, every_step
+from queryable.audit.views.enumeration import every_outcome
+from queryable.audit.views.keys import flags, hashable, require_alike, state_key
+from queryable.audit.views.pairs import sides
+from queryable.audit.views.view_laws import Wrong, every_step
 from queryable.conversation.stepping import begin
 from queryable.errors import QueryError
 from queryable.mechanism import InteractiveMechanism

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from flint import arb
 
-from queryable.audit.enumeration import CUT
+from queryable.audit.views.enumeration import CUT
 from queryable.losses.conversions import least, log_up
 from queryable.losses.numbers import (
     Number,
@@ -26,8 +26,8 @@ from queryable.losses.numbers import (
     round_up,
     several,
 )
-from queryable.quoting import quoted
 from queryable.randomness.intervals import Chance, Interval, high, low
+from queryable.wording.quoting import quoted
 
 Law: TypeAlias = Mapping[Any, Chance]
 Bound: TypeAlias = Fraction | float

@@ -26,9 +26,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
-from queryable.audit.enumeration import CUT, every_outcome
-from queryable.audit.keys import hashable
-from queryable.audit.view_laws import ViewLaw
+from queryable.audit.views.enumeration import CUT, every_outcome
+from queryable.audit.views.keys import hashable
+from queryable.audit.views.view_laws import ViewLaw
 from queryable.conversation.stepping import begin
 from queryable.losses import Loss
 from queryable.losses.numbers import Number, natural, positive

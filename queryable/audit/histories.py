@@ -18,9 +18,9 @@ import attrs
 
 from queryable.audit.auditing import audit
 from queryable.audit.beliefs import Belief, Machine
-from queryable.audit.pairs import Around, Pair
-from queryable.audit.scripts import require_mechanism
 from queryable.audit.verdict import Finding, Verdict
+from queryable.audit.views.pairs import Around, Pair
+from queryable.audit.views.scripts import require_mechanism
 from queryable.losses import Loss
 from queryable.losses.numbers import natural, shown
 from queryable.mechanism import Answer, InteractiveMechanism, Query

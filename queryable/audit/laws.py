@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from queryable.audit.scripts import NONSENSE, Script, require_mechanism, snapshot
+from queryable.audit.views.scripts import NONSENSE, Script, require_mechanism, snapshot
 from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
 from queryable.losses import Loss, Measure, PureDP, zero_of
 from queryable.mechanism import InteractiveMechanism, Measurement
@@ -30,9 +30,9 @@ from queryable.messages import (
     is_owners,
     unnested,
 )
-from queryable.quoting import quoted
 from queryable.randomness.coins import SYSTEM, Coins, SeededCoins
-from queryable.streams import Growth
+from queryable.streams.levels import Growth
+from queryable.wording.quoting import quoted
 
 _SEEDS = 40  # fair coins agree under all seeds with probability 2^-40
 _SHORT = 8  # a shorter text occurs in other texts by coincidence

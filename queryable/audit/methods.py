@@ -14,13 +14,13 @@ from queryable.audit import claims
 from queryable.audit.beliefs import Machine
 from queryable.audit.claims import Check, DeltaAt
 from queryable.audit.divergences import Bound, Law, best_event, cut_off, least_epsilon
-from queryable.audit.enumeration import NotEnumerable
-from queryable.audit.keys import require_alike
 from queryable.audit.objectives import Divergence, MaxDivergence
-from queryable.audit.pairs import OneSide, turned_alphabet
 from queryable.audit.statistical import sampled, separate
 from queryable.audit.verdict import Finding, Outcome, short
-from queryable.audit.view_laws import view_law
+from queryable.audit.views.enumeration import NotEnumerable
+from queryable.audit.views.keys import require_alike
+from queryable.audit.views.pairs import OneSide, turned_alphabet
+from queryable.audit.views.view_laws import view_law
 from queryable.audit.worst_case import Alphabet, WorstCase, worst_of
 from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.losses.numbers import shown

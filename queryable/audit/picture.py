@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from queryable.audit.divergences import Law, hockey_stick, trade_off
-from queryable.audit.pairs import Pair
-from queryable.audit.strategies import Node, Strategy
+from queryable.audit.views.pairs import Pair
+from queryable.audit.views.strategies import Node, Strategy
 from queryable.display.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
 from queryable.losses import FDP, GDP, ApproxDP, Loss, PureDP
 from queryable.messages import Ask, Launch, Launched

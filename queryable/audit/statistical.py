@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 
 from queryable.audit.divergences import factor_above
-from queryable.audit.keys import hashable
+from queryable.audit.views.keys import hashable
 from queryable.losses.numbers import round_down
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import Coins

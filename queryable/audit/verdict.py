@@ -12,7 +12,7 @@ import attrs
 from queryable.audit.claims import Check
 from queryable.audit.divergences import Bound
 from queryable.audit.statistical import Separation
-from queryable.audit.strategies import Strategy
+from queryable.audit.views.strategies import Strategy
 from queryable.losses import Loss
 from queryable.losses.numbers import shown
 from queryable.mechanism import InteractiveMechanism

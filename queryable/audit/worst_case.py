@@ -33,12 +33,12 @@ from typing import Any, TypeAlias
 import attrs
 
 from queryable.audit.beliefs import Belief, Machine, Seen
-from queryable.audit.keys import hashable
 from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
-from queryable.audit.pairs import Pair
-from queryable.audit.scripts import snapshot
-from queryable.audit.strategies import Node, Strategy
-from queryable.audit.view_laws import view_law
+from queryable.audit.views.keys import hashable
+from queryable.audit.views.pairs import Pair
+from queryable.audit.views.scripts import snapshot
+from queryable.audit.views.strategies import Node, Strategy
+from queryable.audit.views.view_laws import view_law
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
 from queryable.view import View

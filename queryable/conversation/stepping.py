@@ -13,8 +13,8 @@ from queryable.errors import QueryError
 from queryable.faults import report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Query
-from queryable.quoting import quoted
 from queryable.randomness.coins import Coins
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen

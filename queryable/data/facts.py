@@ -23,7 +23,7 @@ _NO_BLOCKS: Places = Map()
 class Facts:
     """What is public about a data set: its schema and form, whom it protects, and its blocks.
 
-    It gives no record. `queryable.fit` asks it what fits it.
+    It gives no record. `queryable.checks.fit` asks it what fits it.
 
     Attributes:
         fed: whether batches reach what is launched on these data.

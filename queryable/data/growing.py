@@ -23,7 +23,7 @@ from queryable.data.forms import store_of
 from queryable.data.later import made
 from queryable.data.stores import Store
 from queryable.errors import QueryError
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 Spans = tuple[tuple[int, int], ...]
 """Where records are: from, and up to but not including."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,20 +14,20 @@ from typing import Any
 
 from flint import arb
 
+from queryable.checks.protection import RECORD, Levels, Protected, levels_of, too_few_for_rows
 from queryable.display.history import History
 from queryable.display.nodes import TreeNode
 from queryable.display.siblings import counted
 from queryable.display.text import protected_by, spending, title
 from queryable.errors import QueryError
-from queryable.guarantees import Guarantee
 from queryable.losses import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses.numbers import round_up, shown
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.optional import guarantee as guarantee_of
-from queryable.protection import RECORD, Levels, Protected, levels_of, too_few_for_rows
-from queryable.quoting import quoted
 from queryable.statistics import IntegerStatistic
-from queryable.streams import DataLevel
+from queryable.streams.levels import DataLevel
+from queryable.wording.guarantees import Guarantee
+from queryable.wording.quoting import quoted
 
 _DELTA = "1e-6"
 _WIDTH = 88

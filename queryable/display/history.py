@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from queryable.answers import Remarked
+from queryable.answers.noisy import Remarked
 from queryable.display.launches import Launches, retire
 from queryable.display.nodes import (
     ANSWERED,

@@ -8,6 +8,7 @@ and on dark pages. All texts are escaped.
 from fractions import Fraction
 from html import escape
 
+from queryable.checks.protection import Protected
 from queryable.display.nodes import FAILED, HALTED, LIVE, RETIRED, TreeNode
 from queryable.display.text import (
     Folded,
@@ -21,7 +22,6 @@ from queryable.display.text import (
     title,
 )
 from queryable.optional import one_line
-from queryable.protection import Protected
 
 FOLDED_ROWS = 100
 """How many folded siblings are listed when the reader unfolds them; the rest are counted."""

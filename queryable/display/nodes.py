@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from queryable.answers import Paid
-from queryable.block_messages import LaunchOver
+from queryable.answers.noisy import Paid
 from queryable.display.siblings import Siblings
 from queryable.losses import AdditiveLoss, Loss, Report
 from queryable.mechanism import InteractiveMechanism
@@ -19,6 +18,7 @@ from queryable.optional import END_OF_NAME, LONGEST_NAME, one_line, public_name
 from queryable.receipts import Account, Receipt
 from queryable.running.log import Path
 from queryable.statistics import IntegerStatistic
+from queryable.streams.blocks import LaunchOver
 from queryable.view import Exchange
 
 LIVE, ANSWERED, RETIRED, FAILED, HALTED = "live", "answered", "retired", "failed", "halted"

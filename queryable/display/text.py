@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import attrs
 
+from queryable.checks.protection import RECORD, Protected, whom
 from queryable.display.nodes import TreeNode
 from queryable.display.siblings import tallied
 from queryable.errors import QueryError
 from queryable.optional import one_line
-from queryable.protection import RECORD, Protected, whom
 from queryable.receipts import Account
 
 HEAD, TAIL = 4, 6

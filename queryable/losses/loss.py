@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeVar
 
 from queryable.losses.numbers import Number, named, natural, probability, sum_of
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 Parts = tuple[Fraction, ...]
 """The coordinates of a loss that add up under composition."""

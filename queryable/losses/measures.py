@@ -32,7 +32,7 @@ from queryable.losses.loss import (
     stated_in,
 )
 from queryable.losses.numbers import Number, exact, named, shown, sqrt_down, sqrt_up
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 
 def zero_of(measure: Measure) -> Loss:

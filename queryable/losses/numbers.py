@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import flint
 import numpy as np
 
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 Number: TypeAlias = int | Fraction | Decimal | str | float
 """The types accepted for an exact parameter. numpy scalars are accepted too."""

@@ -72,7 +72,7 @@ class Law(ABC, Generic[T]):
     def beyond(self, magnitude: int) -> Fraction | None:
         """Return an upper bound on the probability that |X| > magnitude, or None if none is known.
 
-        `queryable.scales` computes the half-widths of intervals from it.
+        `queryable.checks.scales` computes the half-widths of intervals from it.
         """
         return None
 

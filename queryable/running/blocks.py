@@ -12,7 +12,7 @@ from immutables import Map
 from queryable.data.facts import Facts
 from queryable.errors import QueryError
 from queryable.messages import CloseBlock, Query, Update
-from queryable.quoting import quoted
+from queryable.wording.quoting import quoted
 
 Named: TypeAlias = "Map[Hashable, bool]"
 """The blocks, each with whether it is open."""

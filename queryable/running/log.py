@@ -20,7 +20,6 @@ from typing import Any
 
 import attrs
 
-from queryable.block_messages import BlockLossQuery, BlocksQuery
 from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
@@ -35,6 +34,7 @@ from queryable.messages import (
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Account, Receipt
 from queryable.running.telling import Tells
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from queryable.view import Exchange
 
 Path = tuple[ChildId, ...]

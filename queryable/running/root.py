@@ -16,6 +16,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
+from queryable.checks.held import require_nested
+from queryable.checks.protection import Protected
 from queryable.conversation import LOST, Data, Run
 from queryable.conversation.alone import Alone, Same, coins_of, run_as_root
 from queryable.conversation.recalling import Recall
@@ -23,7 +25,6 @@ from queryable.conversation.stepping import DEAD, ROOT, alive, receipts_of
 from queryable.data.growing import batch_of, form_of
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import FAULTS, enter, is_interrupt, raise_interrupt
-from queryable.held import require_nested
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     MANY,
@@ -38,7 +39,6 @@ from queryable.messages import (
     unnested,
 )
 from queryable.optional import require_growing
-from queryable.protection import Protected
 from queryable.randomness.coins import Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.blocks import after, at_first

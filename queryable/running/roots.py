@@ -7,9 +7,9 @@ everything in memory. Another root may keep a durable log, or send messages to a
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from queryable.checks.protection import Protected
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
-from queryable.protection import Protected
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Record
 from queryable.view import Exchange

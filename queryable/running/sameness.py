@@ -23,8 +23,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from queryable.answers import NoisyInt
-from queryable.released import Released
+from queryable.answers.noisy import NoisyInt
+from queryable.answers.released import Released
 
 # Exact types: a subclass may hold more than the value.
 _BY_VALUE = frozenset({bool, int, str, bytes, Fraction, timedelta, type(None)})

@@ -6,7 +6,7 @@ So most entries need not be read: their exchanges are made, or decoded, only whe
 from enum import Enum
 from functools import lru_cache
 
-from queryable.answers import Paid, Remarked
+from queryable.answers.noisy import Paid, Remarked
 from queryable.losses import Report
 from queryable.messages import Failed, Halted, Launched, Refused
 

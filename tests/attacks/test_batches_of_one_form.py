@@ -165,13 +165,13 @@ def test_a_list_for_an_array_is_refused_whatever_is_in_it() -> None:
 ROOT = Path(__file__).parents[2]
 READING = {"column_keys", "column_values", "keys_of", "key_of", "rows_of", "take"}
 KNOWN = {
-    "composition/compositors/partition.py",  # Parallel
-    "composition/compositors/units.py",  # Blocks
+    "composition/compositors/fixed/partition.py",  # Parallel
+    "composition/compositors/blocks/units.py",  # Blocks
     "mechanisms/counters/contributions.py",  # counters
-    "mechanisms/tables/arrays.py",  # statistics: tests/attacks/test_one_record.py
-    "mechanisms/tables/found_in_arrays.py",  # found keys, too
-    "mechanisms/tables/keys.py",  # public keys
-    "queryable/contributions.py",  # Individual
+    "mechanisms/tables/requests/arrays.py",  # statistics: tests/attacks/test_one_record.py
+    "mechanisms/tables/requests/found_in_arrays.py",  # found keys, too
+    "mechanisms/tables/requests/keys.py",  # public keys
+    "queryable/streams/contributions.py",  # Individual
 }
 
 

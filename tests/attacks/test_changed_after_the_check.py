@@ -31,8 +31,8 @@ from mechanisms import (
     PrivateMultiplicativeWeights,
     Quantile,
 )
-from mechanisms.tables.predicates import IsIn
-from mechanisms.tables.request import Categories
+from mechanisms.tables.expressions.predicates import IsIn
+from mechanisms.tables.requests.request import Categories
 from queryable import FDP, RDP, PureDP, Queryable, SeededCoins
 
 LAPLACE = [Laplace(Count(), epsilon=1), Laplace(Count(), epsilon=2)]

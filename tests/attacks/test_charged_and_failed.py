@@ -19,7 +19,7 @@ from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import MOST_ELEMENTS, _same
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
-from mechanisms.tables.request import Categories, Combinations
+from mechanisms.tables.requests.request import Categories, Combinations
 from queryable import (
     ZCDP,
     Ask,

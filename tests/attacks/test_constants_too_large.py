@@ -21,7 +21,7 @@ from mechanisms import (
     Sum,
     column,
 )
-from mechanisms.tables.expressions import MOST_NESTED
+from mechanisms.tables.expressions.operands import MOST_NESTED
 from queryable import ZCDP, Queryable, QueryError
 from queryable.statistics import IntegerStatistic
 from tests.engines import EMBEDDED, opened, quietly

@@ -21,8 +21,8 @@ from mechanisms import (
     TopK,
     column,
 )
-from mechanisms.tables.predicates import Comparison
-from mechanisms.tables.request import Categories
+from mechanisms.tables.expressions.predicates import Comparison
+from mechanisms.tables.requests.request import Categories
 
 SEEN: list[Any] = []
 

@@ -22,9 +22,9 @@ from queryable import (
     Queryable,
     Statistic,
 )
+from queryable.checks.protection import ROW
 from queryable.display.history import History
 from queryable.display.text import as_text
-from queryable.protection import ROW
 
 HERE = {"age": [30, 40, 50], "part": ["a", "a", "b"]}
 GONE = {"age": [40, 50], "part": ["a", "b"]}

@@ -32,7 +32,7 @@ from mechanisms import (
     column,
     when,
 )
-from mechanisms.tables.request import Categories, Combinations
+from mechanisms.tables.requests.request import Categories, Combinations
 from queryable import MechanismFault, PureDP, Queryable, QueryError
 from queryable.faults import touching_data
 from queryable.statistics import IntegerStatistic

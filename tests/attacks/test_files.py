@@ -23,7 +23,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
-from mechanisms.tables.engines import csv_lines
+from mechanisms.tables.engines.files import csv_lines
 from queryable import ZCDP, Queryable, QueryError
 from queryable.statistics import IntegerStatistic
 from tests.sizes import sized

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, DiscoveredKeys, GroupBy, PrivacyUnit
-from mechanisms.tables.keys import combinations
+from mechanisms.tables.requests.keys import combinations
 from tests.datasets import COLLATED, DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters
 from tests.engines import mostly
 from tests.messy_tables import Row, some_rows, some_types

@@ -49,7 +49,7 @@ from queryable import (
     QueryRefusedError,
     RetiredChildError,
 )
-from queryable.datasets import Described
+from queryable.checks.datasets import Described
 from queryable.ex_post import Expense, ExPostMechanism
 from queryable.randomness import pools
 from queryable.statistics import IntegerStatistic

@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, PrivacyUnit, Sum, Table
-from mechanisms.tables.aggregates import Aggregate
-from mechanisms.tables.column_types import Kind
-from mechanisms.tables.engines.duckdb import DuckDB
+from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.expressions import Operand
-from mechanisms.tables.remembered import Remembered
-from mechanisms.tables.request import Request
+from mechanisms.tables.expressions.column_types import Kind
+from mechanisms.tables.expressions.operands import Operand
+from mechanisms.tables.requests.remembered import Remembered
+from mechanisms.tables.requests.request import Request
+from mechanisms.tables.statistics.aggregates import Aggregate
 from tests.attacks.test_joined_tables import declared, joined
 from tests.attacks.test_table_neighbours import pair, some_unit, too_far
 from tests.attacks.test_table_values import value

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from composition import Menu
-from composition.rules.worst_case import worst_cases
+from composition.rules.menus.worst_case import worst_cases
 from queryable import ApproxDP
 from tests.attacks.menus import COSTS, EPSILON, UNIT, Lattice
 

@@ -31,7 +31,7 @@ from mechanisms import (
     column,
     when,
 )
-from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.statistics.aggregates import Aggregate
 from queryable import ZCDP, PureDP, Queryable
 from tests.attacks.test_table_neighbours import too_far
 from tests.attacks.test_table_values import value

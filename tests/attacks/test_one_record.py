@@ -38,9 +38,9 @@ from mechanisms import (
 from mechanisms.linear_queries import Weighted
 from mechanisms.synthetic.domain import domain_of
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
-from mechanisms.tables.comparisons import OPERATORS
-from mechanisms.tables.keys import groups_of
-from mechanisms.tables.predicates import Comparison
+from mechanisms.tables.expressions.comparisons import OPERATORS
+from mechanisms.tables.expressions.predicates import Comparison
+from mechanisms.tables.requests.keys import groups_of
 from queryable import MechanismFault, PureDP, Queryable
 from queryable.faults import touching_data
 from queryable.statistics import IntegerStatistic

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, Histogram, PrivacyUnit, Sum
-from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.statistics.aggregates import Aggregate
 from tests.attacks.test_table_values import value
 from tests.brute_force import moved
 from tests.datasets import COLLATED, DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters

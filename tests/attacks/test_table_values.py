@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mechanisms import PrivacyUnit
-from mechanisms.tables.aggregates import Aggregate
+from mechanisms.tables.statistics.aggregates import Aggregate
 from tests.datasets import DATABASES, FORMS, MEMORY, held, kinds_of, opened, parameters
 from tests.messy_tables import Row, Types, some_rows, some_types
 from tests.random_statistics import Case, Maker

@@ -18,7 +18,7 @@ import composition as c
 from composition.rules import Account, Accumulator, Additive, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
-from composition.rules.time_uniform import Stopping, StoppingAccount
+from composition.rules.odometers.time_uniform import Stopping, StoppingAccount
 from queryable import (
     FDP,
     GDP,

@@ -69,7 +69,7 @@ from queryable import (
     View,
 )
 from queryable.audit import Verdict, audit
-from queryable.contributions import Contributions, PerRecord
+from queryable.streams.contributions import Contributions, PerRecord
 from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
 from tests.proofs.reductions import NoninteractiveLaunches
 

@@ -28,16 +28,16 @@ from queryable import (
     Update,
 )
 from queryable.audit import every_outcome, hashable
-from queryable.audit.enumeration import CUT
-from queryable.audit.keys import state_key
+from queryable.audit.views.enumeration import CUT
+from queryable.audit.views.keys import state_key
+from queryable.checks.datasets import protects
+from queryable.checks.held import held
+from queryable.checks.protection import whom
 from queryable.conversation.stepping import advance, begin
 from queryable.data.growing import batch_of, form_of
-from queryable.datasets import protects
 from queryable.errors import MechanismFault
-from queryable.held import held
 from queryable.losses import ExPostBound, Loss
 from queryable.messages import addressed, is_owners, unnested
-from queryable.protection import whom
 from queryable.randomness.laws import Law as Drawn
 from tests.attacks.hostile_units import Stop
 from tests.audit.random_leaves import COLUMNS, UNIT, Reader, Row, Rows, columns_of

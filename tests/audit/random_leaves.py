@@ -31,11 +31,11 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.contributions import Contributions, PerRecord, Records
+from queryable.checks.datasets import Described, protects
 from queryable.data.growing import snapshot
 from queryable.data.rows import column_values
-from queryable.datasets import Described, protects
 from queryable.messages import OWNERS
+from queryable.streams.contributions import Contributions, PerRecord, Records
 from tests.audit.toys import nats, yes
 
 F = Fraction

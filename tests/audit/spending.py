@@ -12,11 +12,11 @@ import composition as c
 from composition.rules import Account
 from composition.rules.additive import AdditiveAccount, RunningSum
 from composition.rules.duality import AccumulatorAccount
-from composition.rules.menu import MenuAccount
+from composition.rules.menus.menu import MenuAccount
+from composition.rules.odometers.time_uniform import StoppingAccount
 from composition.rules.residue import ResidueAccount
 from composition.rules.rogers import RogersAccount
 from composition.rules.slack import SlackAccount
-from composition.rules.time_uniform import StoppingAccount
 from queryable import (
     GDP,
     RDP,

@@ -50,7 +50,7 @@ from queryable import (
     Update,
 )
 from queryable.audit import Pair, Verdict, audit
-from queryable.audit.pairs import Around
+from queryable.audit.views.pairs import Around
 from queryable.data.growing import snapshot
 from queryable.messages import is_owners
 from tests.audit.cases import HALF_RHO, RHO, TOTAL, UNDER, Stutter, Tally, Truncated, both

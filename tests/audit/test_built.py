@@ -17,11 +17,11 @@ import pytest
 import composition
 import composition.rules
 from composition import AtMostADay, Basic, Candidate, FiltCon, Fitted, OdomCon, Recommendation
-from composition.compositors.block_accounts import Block
+from composition.compositors.blocks.accounts import Block
 from composition.rules import Account
 from composition.rules.additive import AdditiveAccount, RunningSum
 from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
-from composition.rules.menu import Units
+from composition.rules.menus.menu import Units
 from composition.rules.slack import SlackRule
 from curator.codec.schema import ENTRIES
 from queryable import RDP, InteractiveMechanism, PureDP

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechanisms import DiscoveredKeys, DiscreteGaussian, DiscreteLaplace, PrivateKeys, Table
-from mechanisms.tables.request import Tabular
+from mechanisms.tables.requests.request import Tabular
 from queryable import ApproxDP, ApproxZCDP, Dominated, Loss
 from queryable.audit import Verdict, audit, view_law
 from queryable.audit.divergences import hockey_stick_below

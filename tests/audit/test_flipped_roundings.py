@@ -25,13 +25,14 @@ from composition import (
     accumulator_of,
     admitted,
     filter_of,
-    hints,
     optimal_delta,
 )
+from composition.advice import hints
 from composition.compositors import filters
-from composition.compositors.accounts import _LARGEST, Accounts
-from composition.rules import Additive, optimal, rogers, worst_case
-from composition.rules.costs import fitted
+from composition.compositors.individual.accounts import _LARGEST, Accounts
+from composition.rules import Additive, optimal, rogers
+from composition.rules.menus import worst_case
+from composition.rules.menus.costs import fitted
 from composition.rules.renyi import Mixture
 from composition.rules.residue import first_residue, largest_first, residue
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
@@ -39,7 +40,7 @@ from queryable.losses import conversions
 from tests.audit import test_rounding as rounding
 from tests.audit.flipping import Site, flip, forget, sites
 from tests.reference import beside_response, gaussian_profile, menu_worst_case, mp, real
-from tests.unit.composition.compositors import test_accounts as accounts
+from tests.unit.composition.compositors.individual import test_accounts as accounts
 
 F = Fraction
 Check = Callable[[], object]
@@ -232,14 +233,14 @@ def records_pay_their_exact_cost() -> None:
 
 
 CHECKS: dict[str, tuple[Check, ...]] = {
-    "compositors.accounts:Accounts.charged": (records_pay_their_exact_cost,),
-    "compositors.accounts:Accounts.without": (records_pay_their_exact_cost,),
-    "compositors.accounts:Accounts._divided": (units_fit_into_64_bits,),
-    "compositors.accounts:_costs": (records_pay_their_exact_cost,),
+    "compositors.individual.accounts:Accounts.charged": (records_pay_their_exact_cost,),
+    "compositors.individual.accounts:Accounts.without": (records_pay_their_exact_cost,),
+    "compositors.individual.accounts:Accounts._divided": (units_fit_into_64_bits,),
+    "compositors.individual.accounts:_costs": (records_pay_their_exact_cost,),
     "compositors.filters:_fits": (what_is_said_to_fit_fits,),
     "compositors.filters:_in_zcdp": (what_is_said_to_fit_fits,),
-    "hints:_at_least": (at_least_so_many_times,),
-    "rules.costs:fitted": (so_many_fit_alone,),
+    "advice.hints:_at_least": (at_least_so_many_times,),
+    "rules.menus.costs:fitted": (so_many_fit_alone,),
     "rules.duality:AccumulatorAccount.remaining": (
         partial(what_is_said_to_remain_fits, filter_of(Additive(PureDP)), PureDP(F(1, 3))),
     ),
@@ -252,24 +253,24 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "rules.rogers:RogersAccount.remaining": (
         partial(what_is_said_to_remain_fits, Rogers2016(), BUDGET),
     ),
-    "rules.time_uniform:TimeUniform.room": (
+    "rules.odometers.time_uniform:TimeUniform.room": (
         partial(what_is_said_to_remain_fits, LinearOdometer("1e-6", 1).filter(), BUDGET),
     ),
     "rules.rogers:": (one_over_e,),
     "rules.rogers:drift": (of("rogers_drift"),),
     "rules.rogers:RogersAccount.bound": (of("rogers_bound"),),
-    "rules.boundaries:LinearOdometer.__attrs_post_init__": (of("LinearOdometer"),),
-    "rules.boundaries:MixtureOdometer.boundary": (of("MixtureOdometer"),),
-    "rules.boundaries:OneSidedMixtureOdometer.boundary": (of("OneSidedMixtureOdometer"),),
-    "rules.boundaries:StitchedOdometer.boundary": (of("StitchedOdometer"),),
-    "rules.boundaries:Rogers2016Odometer.boundary": (of("Rogers2016Odometer"),),
-    "rules.boundaries:RogersLemma64Odometer.boundary": (of("RogersLemma64Odometer"),),
-    "rules.renyi_odometer:RenyiOdometer.__attrs_post_init__": (of("renyi_odometer"),),
+    "rules.odometers.boundaries:LinearOdometer.__attrs_post_init__": (of("LinearOdometer"),),
+    "rules.odometers.boundaries:MixtureOdometer.boundary": (of("MixtureOdometer"),),
+    "rules.odometers.boundaries:OneSidedMixtureOdometer.boundary": (of("OneSidedMixtureOdometer"),),
+    "rules.odometers.boundaries:StitchedOdometer.boundary": (of("StitchedOdometer"),),
+    "rules.odometers.boundaries:Rogers2016Odometer.boundary": (of("Rogers2016Odometer"),),
+    "rules.odometers.boundaries:RogersLemma64Odometer.boundary": (of("RogersLemma64Odometer"),),
+    "rules.odometers.renyi_odometer:RenyiOdometer.__attrs_post_init__": (of("renyi_odometer"),),
     "rules.renyi:Mixture.epsilon": (
         of("slack_at_the_renyi_total"),
         each_order_alone_bounds_what_is_extreme,
     ),
-    "rules.time_uniform:TimeUniform._total_delta": (of("total_delta_with_a_margin"),),
+    "rules.odometers.time_uniform:TimeUniform._total_delta": (of("total_delta_with_a_margin"),),
     "rules.optimal:optimal_delta": (of("optimal_delta_of_five"),),
     "rules.optimal:_least_epsilon": (of("delta_at_the_optimal_epsilon"),),
     "rules.optimal:_on_grid": (sums_on_a_grid_bound_the_exact_ones,),
@@ -290,22 +291,28 @@ CHECKS: dict[str, tuple[Check, ...]] = {
 """What notices that a rounding in a function is turned."""
 
 NO_CLAIM = {
-    "rules.boundaries:LinearOdometer.optimised_at": "a parameter, which may be any number",
-    "rules.renyi_odometer:RenyiOdometer.optimised_at": "parameters, which may be any numbers",
-    "rules.worst_case:_chances": "the factor beside it enlarges by more than rounding can lose",
-    "rules.worst_case:_levels": "a count of steps of work",
+    "rules.odometers.boundaries:LinearOdometer.optimised_at": (
+        "a parameter, which may be any number"
+    ),
+    "rules.odometers.renyi_odometer:RenyiOdometer.optimised_at": (
+        "parameters, which may be any numbers"
+    ),
+    "rules.menus.worst_case:_chances": (
+        "the factor beside it enlarges by more than rounding can lose"
+    ),
+    "rules.menus.worst_case:_levels": "a count of steps of work",
     "rules.optimal:_product": "the place where a product is split",
-    "candidates:_menu": "the menu of a recommendation, which may be any menu",
-    "admission:greatest_count": "a place between two others, where a search looks next",
-    "admission:_times_in_turn": "a limit of work",
+    "advice.candidates:_menu": "the menu of a recommendation, which may be any menu",
+    "advice.admission:greatest_count": "a place between two others, where a search looks next",
+    "advice.admission:_times_in_turn": "a limit of work",
     "units // self.units": "a division without rest",
     "units // each": "a cost above the budget, which may be any such cost",
 }
 """Roundings that no claim depends on, by function or source, and why."""
 
 FACTORS = {
-    "rules.worst_case:_STEP": (worst_case, "_STEP", a_long_walk_on_the_lattice),
-    "rules.worst_case:_STOP": (worst_case, "_STOP", of("menu_total")),
+    "rules.menus.worst_case:_STEP": (worst_case, "_STEP", a_long_walk_on_the_lattice),
+    "rules.menus.worst_case:_STOP": (worst_case, "_STOP", of("menu_total")),
 }
 """Factors that enlarge by more than floats lose, and what notices that one makes smaller."""
 

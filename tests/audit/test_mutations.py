@@ -24,15 +24,11 @@ from composition import (
     OdomCon,
     Parallel,
 )
-from composition.compositors import (
-    adaptive,
-    claims,
-    grows,
-    parallel,
-)
-from composition.compositors.accounts import Accounts
+from composition.compositors import adaptive, claims, grows
 from composition.compositors.adaptive import AdaptiveComposition, CompositionState
-from composition.compositors.block_register import BlockRegister
+from composition.compositors.blocks.register import BlockRegister
+from composition.compositors.fixed import parallel
+from composition.compositors.individual.accounts import Accounts
 from composition.compositors.launching import Orders
 from composition.rules.additive import AdditiveAccount
 from composition.rules.slack import SlackAccount
@@ -53,10 +49,10 @@ from mechanisms.frugal import combined
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.synthetic.graphical import GRID
 from mechanisms.synthetic.scores import Compared
-from mechanisms.tables import discovered
-from mechanisms.tables.engines import found
+from mechanisms.tables.engines.sql import found
 from mechanisms.tables.growth import GrowingTable
 from mechanisms.tables.records import TableRecords
+from mechanisms.tables.statistics import discovered
 from queryable import (
     GDP,
     Ask,
@@ -77,7 +73,6 @@ from queryable import (
     View,
     view,
 )
-from queryable.contributions import RecordsInMemory
 from queryable.conversation import Drop, Moved, Node, Reported, Start, leaves
 from queryable.conversation import running as conversations
 from queryable.conversation.stepping import (
@@ -90,6 +85,7 @@ from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
 from queryable.running import root
+from queryable.streams.contributions import RecordsInMemory
 from tests.attacks import test_individual_neighbours as persons
 from tests.attacks import test_parallel_streams as streams
 from tests.attacks import test_sparse_vectors as sparse
@@ -405,7 +401,7 @@ def a_block_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
 def an_update_is_charged_to_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch over some blocks reads all records."""
     all_records = lambda dataset, _: dataset.whole  # noqa: E731
-    monkeypatch.setattr("composition.compositors.blocks.over", all_records)
+    monkeypatch.setattr("composition.compositors.blocks.blocks.over", all_records)
 
 
 @caught_by(blocks.STREAMS["pure, of a launch"].keeps)

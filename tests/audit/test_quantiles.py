@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mechanisms import PrivacyUnit, Quantiles
-from mechanisms.tables.choices import PrivateQuantiles
+from mechanisms.tables.quantiles.choices import PrivateQuantiles
 from queryable import ZCDP, PureDP
 from queryable.audit import audit
 

@@ -17,20 +17,14 @@ import numpy as np
 import pytest
 
 import composition
-from composition.compositors import block_accounts, blocks, units
-from composition.compositors.accounts import Accounts
+from composition.compositors.blocks import accounts as block_accounts
+from composition.compositors.blocks import blocks, units
+from composition.compositors.individual.accounts import Accounts
 from composition.rules.additive import AdditiveAccount
 from mechanisms.counters import contributions
-from queryable import (
-    RDP,
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
-    InteractiveMechanism,
-    PureDP,
-    datasets,
-)
+from queryable import RDP, ZCDP, ApproxDP, ApproxZCDP, InteractiveMechanism, PureDP
 from queryable.audit.divergences import hockey_stick_below, renyi_divergence_below
+from queryable.checks import datasets
 from queryable.data.rows import column_values
 from queryable.losses import Loss
 from tests.audit import random_cases

@@ -40,9 +40,9 @@ from composition import (
     optimal_delta,
     optimal_epsilon,
 )
+from composition.rules.menus.worst_case import worst_cases
 from composition.rules.residue import largest_first, largest_response, residue
 from composition.rules.rogers import drift
-from composition.rules.worst_case import worst_cases
 from mechanisms import DiscreteGaussian, DiscreteLaplace, thresholds
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
 from queryable.losses import RenyiCurve, conversions

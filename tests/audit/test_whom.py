@@ -56,12 +56,12 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.contributions import Records
+from queryable.checks.datasets import Described, protects
+from queryable.checks.held import held
 from queryable.data.growing import snapshot
 from queryable.data.rows import column_values
-from queryable.datasets import Described, protects
-from queryable.held import held
 from queryable.messages import OWNERS
+from queryable.streams.contributions import Records
 from queryable.view import View
 from tests.strategies import Courier
 

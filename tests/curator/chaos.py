@@ -17,8 +17,8 @@ from typing import Any
 import attrs
 
 from composition import FiltCon
-from curator import orders
 from curator.codec import CODEC
+from curator.owner import orders
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, AskMany, LaunchMany, Queryable, QueryRefusedError
 from queryable.errors import InteractiveError, MechanismFault, QueryError

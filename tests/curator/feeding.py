@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from curator.commands import main as run
-from curator.journal import LedgerJournal
-from curator.service import feeding, serve
-from curator.service.opening import configured
+from curator.logs.journal import LedgerJournal
+from curator.service import serve
+from curator.service.answering import feeding
+from curator.service.answering.opening import configured
 from tests.curator.serving import Served
 
 STEPS = ("read", "stepped", "logged", "moved", "answered")

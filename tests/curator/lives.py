@@ -17,10 +17,10 @@ import pytest
 
 import curator
 from composition import FiltCon, OdomCon, Postprocessed
-from curator.journal import LedgerJournal
 from curator.ledgers import Event, SQLiteLedger, chained, sqlite
 from curator.ledgers.groups import Wish
-from curator.story import Story, story_of
+from curator.logs.journal import LedgerJournal
+from curator.logs.story import Story, story_of
 from curator.verify import verify
 from queryable import ZCDP, InteractiveMechanism, MechanismFault, Queryable, QueryError
 from queryable.conversation.recalling import Recall

@@ -13,7 +13,7 @@ from typing import Any
 
 from curator import commands
 from curator.client.connecting import Connection, connect
-from curator.orders import Running
+from curator.owner.orders import Running
 from queryable.errors import InteractiveError
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from typing import Any
 
 from curator.commands import main as run
 from curator.service import serve
-from curator.service.opening import configured
+from curator.service.answering.opening import configured
 from mechanisms.synthetic import fitting
 from tests.curator.serving import Served
 

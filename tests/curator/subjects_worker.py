@@ -1,8 +1,8 @@
 """A subject of the laws as what a worker serves: see `test_subjects_through_a_front.py`."""
 
 import curator
-from curator.service.local import LocalService
-from curator.service.recipes import Opened
+from curator.service.answering.local import LocalService
+from curator.service.workers.recipes import Opened
 from tests.laws.subjects import ASKED, DATA
 from tests.stored import KEY, STORED
 

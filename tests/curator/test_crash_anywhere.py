@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("apsw", reason="apsw is not installed (extra `test`)")
 
 from composition import FiltCon, OdomCon
-from curator.journal import LedgerJournal
 from curator.ledgers import SQLiteLedger
+from curator.logs.journal import LedgerJournal
 from mechanisms import (
     BrownianNoiseReduction,
     Gaussian,

@@ -8,7 +8,7 @@ import pytest
 import curator
 from composition import ConComp, FiltCon
 from curator.ledgers import LedgerFullError
-from curator.story import TRIES
+from curator.logs.story import TRIES
 from curator.verify import verify
 from mechanisms import (
     BrownianNoiseReduction,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from composition import FiltCon
-from curator import orders
 from curator.codec import CODEC
-from curator.configuration import read_configuration
 from curator.keys import read_key
 from curator.ledgers import SQLiteLedger
+from curator.owner import orders
 from curator.root import root_id
+from curator.settings.configuration import read_configuration
 from queryable import ZCDP, Queryable
 from queryable.messages import bare
 from queryable.randomness.sealed import SealedCoins

@@ -20,10 +20,11 @@ from pyarrow import parquet
 
 import queryable
 from composition import Blocks, FiltCon
-from curator import commands, orders
-from curator.feeding import feed
+from curator import commands
 from curator.ledgers import LedgerError
-from curator.orders import OrderError
+from curator.owner import orders
+from curator.owner.feeding import feed
+from curator.owner.orders import OrderError
 from mechanisms import Count, Gaussian, ToeplitzCounter, Total
 from queryable import (
     ZCDP,
@@ -43,7 +44,9 @@ COUNTER = ToeplitzCounter(Count(), rho="1000000", horizon=1000)
 
 @pytest.fixture
 def stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("curator.feeding._LEASED", 300.0)  # a killed curator's worker may end late
+    monkeypatch.setattr(
+        "curator.owner.feeding._LEASED", 300.0
+    )  # a killed curator's worker may end late
     text = STATED.replace('zcdp = "1/10"', f'zcdp = "{MUCH}"', 1)
     text = text.partition("[datasets.calls]")[0]  # a data set less is a process less to start
     return written(tmp_path / "served", text.replace("budget", 'batches = "batches"\nbudget', 1))

@@ -13,7 +13,7 @@ import pytest
 
 import curator
 from composition import FiltCon
-from curator import keeping
+from curator.logs import keeping
 from mechanisms import Count, Estimate, Estimated, Frugal, Keys, column
 from mechanisms.frugal import shapes
 from mechanisms.frugal.asking import question_of

@@ -23,9 +23,10 @@ import attrs
 import pytest
 
 from composition import FiltCon, Individual
-from curator import commands, orders
+from curator import commands
 from curator.codec import CODEC
-from curator.feeding import feed
+from curator.owner import orders
+from curator.owner.feeding import feed
 from mechanisms import (
     Best,
     BrownianNoiseReduction,
@@ -155,7 +156,7 @@ def test_nobody_is_retired_by_kills(
     A start may take longer than that, on a busy machine most of them do. So every other kill comes
     so long after an answer that was heard since the last one, and hits a curator that is at work.
     """
-    monkeypatch.setattr("curator.feeding._LEASED", 300.0)
+    monkeypatch.setattr("curator.owner.feeding._LEASED", 300.0)
     stated, token = configured(tmp_path)
     coins, fed, done = random.Random(30), 0, 0
     batch = tmp_path / "batch.csv"

@@ -7,11 +7,11 @@ import attrs
 import pytest
 
 import curator
-from curator.journal import LedgerJournal
 from curator.ledgers import Event
+from curator.logs.journal import LedgerJournal
 from queryable import SYSTEM, Coins, Growth, InteractiveMechanism, Loss, Update
 from queryable.audit.laws import LAWS, Law
-from queryable.audit.scripts import Script
+from queryable.audit.views.scripts import Script
 from queryable.messages import is_owners
 from tests.laws.subjects import DATA, SUBJECTS, Subject
 from tests.on_ledger import LENIENT

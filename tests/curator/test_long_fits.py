@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from composition import FiltCon
-from curator import orders
+from curator.owner import orders
 from mechanisms import Count, Fit, FromModel, Gaussian, Keys, Measurements, Synthetic
 from queryable import ZCDP, Queryable
 from queryable.errors import MechanismFault

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from composition import FiltCon
-from curator import orders
 from curator.client import Connection
+from curator.owner import orders
 from mechanisms import (
     Best,
     Count,

@@ -28,8 +28,8 @@ from queryable import (
     Queryable,
     QueryError,
 )
+from queryable.checks.held import MOST_NESTED, held, nesting
 from queryable.errors import CodecError
-from queryable.held import MOST_NESTED, held, nesting
 from tests.encoded import values
 
 DATA = {"age": [*range(40)]}

@@ -15,7 +15,7 @@ from composition import FiltCon, Individual
 from curator import commands
 from curator.keys import make_key
 from curator.ledgers import LedgerError, SQLiteLedger, following
-from curator.story import TRIES
+from curator.logs.story import TRIES
 from mechanisms import (
     Count,
     Fit,

@@ -21,10 +21,11 @@ import attrs
 import pytest
 
 from composition import FiltCon
-from curator import commands, orders
+from curator import commands
 from curator.client import Connection, connect
 from curator.codec import CODEC
-from curator.orders import Running
+from curator.owner import orders
+from curator.owner.orders import Running
 from curator.wire import UnavailableError
 from mechanisms import BrownianNoiseReduction, Gaussian, Open, Refine, SparseVector, column
 from queryable import ZCDP, Queryable

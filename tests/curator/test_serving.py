@@ -14,11 +14,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from curator import commands, orders
+from curator import commands
 from curator.access import AccessChangeError
-from curator.configuration import open_configured
 from curator.ledgers import LedgerError, SQLiteLedger
-from curator.orders import OrderError
+from curator.owner import orders
+from curator.owner.orders import OrderError
+from curator.settings.configuration import open_configured
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, QueryRefusedError
 from queryable.errors import InteractiveError

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import trustme
 
-from curator import connect, orders
+from curator import connect
 from curator.client import transport
 from curator.client.transport import Patience, Transport
 from curator.client.urls import address_of
+from curator.owner import orders
 from curator.wire import UnavailableError, WireError
 from mechanisms import Count, Gaussian
 from queryable import ZCDP

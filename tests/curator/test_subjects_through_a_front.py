@@ -11,15 +11,15 @@ import pytest
 from curator.access import AccessStore
 from curator.client import connect
 from curator.ledgers import SQLiteLedger
-from curator.service.front import Front
-from curator.service.keeper import Keeper
-from curator.service.protocols import OwnerProtocol
-from curator.service.recipes import Recipe
 from curator.service.routes import owners_application
 from curator.service.serve import running, working
-from curator.service.sockets import listen_at
-from curator.service.ticks import Ticks
-from curator.service.workers import WorkerService, environment_for
+from curator.service.web.front import Front
+from curator.service.web.keeper import Keeper
+from curator.service.web.protocols import OwnerProtocol
+from curator.service.web.sockets import listen_at
+from curator.service.web.ticks import Ticks
+from curator.service.workers.recipes import Recipe
+from curator.service.workers.workers import WorkerService, environment_for
 from queryable import Queryable
 from tests.curator.test_served_views import everything, told
 from tests.laws.subjects import ASKED, COMPOSITORS, DATA, TOYS, Subject

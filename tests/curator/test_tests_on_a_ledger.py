@@ -10,8 +10,11 @@ ROOT = Path(__file__).parents[2]
 UNIT, LAWS = "tests/unit/queryable", "tests/laws"
 QUICK = (f"{UNIT}/test_handle.py", f"{UNIT}/test_receipts.py")
 HANDLES = (
-    *(f"{UNIT}/{name}" for name in ("display", "running", "test_datasets.py", "test_handle.py")),
-    *(f"{UNIT}/test_{name}.py" for name in ("postprocessing", "receipts", "several", "view")),
+    *(
+        f"{UNIT}/{name}"
+        for name in ("display", "running", "checks/test_datasets.py", "verbs/test_several.py")
+    ),
+    *(f"{UNIT}/test_{name}.py" for name in ("handle", "postprocessing", "receipts", "view")),
 )
 TOGETHER = {
     "the handle": HANDLES,

@@ -40,7 +40,7 @@ class Machines:
 
 @pytest.fixture
 def machines(monkeypatch: pytest.MonkeyPatch) -> Machines:
-    monkeypatch.setattr("curator.journal.LedgerJournal.renew", lambda _: None)
+    monkeypatch.setattr("curator.logs.journal.LedgerJournal.renew", lambda _: None)
     return Machines(monkeypatch)
 
 

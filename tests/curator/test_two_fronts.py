@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from curator import orders
 from curator.client import connect
-from curator.orders import Running
+from curator.owner import orders
+from curator.owner.orders import Running
 from curator.wire import AccessError
 from mechanisms import Gaussian
 from queryable import ZCDP

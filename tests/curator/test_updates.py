@@ -16,9 +16,7 @@ import pytest
 
 import curator
 from composition import Blocks, FiltCon, Individual
-from curator.batches import Batches, Marks
 from curator.codec import entry_of
-from curator.journal import LedgerJournal
 from curator.ledgers import (
     Event,
     LedgerError,
@@ -27,7 +25,9 @@ from curator.ledgers import (
     following,
     ledger_of,
 )
-from curator.story import Telling
+from curator.logs.batches import Batches, Marks
+from curator.logs.journal import LedgerJournal
+from curator.logs.story import Telling
 from curator.verify import VerificationError, verify
 from mechanisms import Count, Gaussian, Sum, Table, column
 from mechanisms.counters.questions import Total
@@ -52,10 +52,10 @@ from queryable import (
     UnknownQueryError,
     Update,
 )
+from queryable.checks.datasets import protects
 from queryable.conversation.alone import only
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
-from queryable.datasets import protects
 from queryable.messages import bare
 from queryable.running.log import is_poll
 from queryable.running.root import MemoryRoot

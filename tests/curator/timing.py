@@ -33,9 +33,10 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from curator import commands, orders
+from curator import commands
 from curator.client.urls import Address, address_of
 from curator.codec import encode
+from curator.owner import orders
 from curator.wire import HEADER, VERSION, Tell
 from mechanisms import Count, Gaussian, PrivacyUnit, column
 from queryable import Launch

@@ -19,11 +19,11 @@ import numpy as np
 import mechanisms as m
 import queryable as q
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
-from mechanisms.tables.choices import PrivateQuantiles
-from mechanisms.tables.releases import Release
-from mechanisms.tables.top import PrivateTop
+from mechanisms.tables.quantiles.choices import PrivateQuantiles
+from mechanisms.tables.statistics.releases import Release
+from mechanisms.tables.statistics.top import PrivateTop
+from queryable.checks.fit import require_answerable
 from queryable.errors import MechanismFault, QueryError
-from queryable.fit import require_answerable
 from queryable.losses.numbers import BeyondReachError
 from queryable.messages import Update
 from queryable.randomness.laws import Law

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from queryable.contributions import RecordsInMemory
-from queryable.datasets import Described
+from queryable.checks.datasets import Described
 from queryable.faults import touching_data
+from queryable.streams.contributions import RecordsInMemory
 from tests.guard.findings import Fault, short
 from tests.guard.moves import FAILED, differences, entries, refusal
 from tests.guard.worlds import IN_MEMORY, Star, centre, neighbour

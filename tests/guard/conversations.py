@@ -18,6 +18,7 @@ import mechanisms as m
 import queryable as q
 from curator.codec import encode
 from mechanisms import column
+from queryable.checks.held import held
 from queryable.effort import quickly
 from queryable.errors import (
     CodecError,
@@ -26,7 +27,6 @@ from queryable.errors import (
     RetiredChildError,
     UnknownChildError,
 )
-from queryable.held import held
 from queryable.losses import Loss
 from queryable.messages import Failed, Halted, Launched, MeasureQuery, Refused, bare
 from queryable.statistics import IntegerStatistic

@@ -22,7 +22,7 @@ import mechanisms as m
 import queryable as q
 from curator.codec import CODEC, encode
 from curator.codec.analysts import ANALYST_TAGS
-from curator.service.lengths import Allowed, expected, require_short
+from curator.service.answering.lengths import Allowed, expected, require_short
 from queryable.errors import CodecError, QueryError
 from tests.encoded import values
 from tests.guard.costs import AGE, CITY, Cost, Sent, costs_of

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mechanisms import DiscoveredKeys
+from queryable.checks.fit import require_answerable
 from queryable.errors import MechanismFault, QueryError
-from queryable.fit import require_answerable
 from queryable.statistics import IntegerStatistic
 from tests.guard.findings import Fault, short
 from tests.guard.worlds import Star, centre, neighbour, places

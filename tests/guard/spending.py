@@ -19,7 +19,7 @@ import attrs
 import composition as c
 import mechanisms as m
 import queryable as q
-from queryable.answers import NoisyInt
+from queryable.answers.noisy import NoisyInt
 from queryable.effort import quickly
 from queryable.errors import InteractiveError, QueryError
 from queryable.losses import Loss, RenyiCurve, TimeUniformBound

@@ -32,7 +32,7 @@ from queryable import (
     view,
 )
 from queryable.audit import every_outcome, hashable
-from queryable.audit.scripts import snapshot
+from queryable.audit.views.scripts import snapshot
 from queryable.conversation.stepping import advance, begin
 from queryable.messages import MeasureQuery, Stated
 from tests.audit.toys import Response, nats, script

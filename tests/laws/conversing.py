@@ -22,7 +22,7 @@ from queryable import (
     SeededCoins,
     Update,
 )
-from queryable.audit.scripts import snapshot
+from queryable.audit.views.scripts import snapshot
 from queryable.conversation import Compositor, Data, Node, Pass, Ready, made
 from queryable.conversation import leaves as reading
 from queryable.conversation.frames import only_reads

@@ -23,7 +23,7 @@ from queryable import (
     UnknownQueryError,
     Update,
 )
-from queryable.audit.scripts import snapshot as snapshot_of
+from queryable.audit.views.scripts import snapshot as snapshot_of
 from queryable.data.growing import grown, snapshot
 from queryable.messages import addressed
 from tests.laws.compositors import CONCURRENT, LITTLE, Compositor, Run

@@ -43,7 +43,7 @@ from queryable import (
     View,
 )
 from queryable.audit import view_law
-from queryable.audit.strategies import Node
+from queryable.audit.views.strategies import Node
 from queryable.display.ledger import LedgerRow
 from tests.strategies import Courier, Toy
 
@@ -201,24 +201,24 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
     "queryable.randomness.laws": {
         "UniformBelow": {"bound": 9},
     },
-    "mechanisms.tables.top": {
+    "mechanisms.tables.statistics.top": {
         "PrivateTop": {"top": Top("b", 1, ["x", "y"]), "epsilon": 1},
     },
-    "mechanisms.tables.choices": {
+    "mechanisms.tables.quantiles.choices": {
         "PrivateQuantiles": {
             "counts": Quantiles("a", "1/2", [1, 2]),
             "epsilon": 1,
             "confidence": "0.9",
         },
     },
-    "queryable.guarantees": {
+    "queryable.wording.guarantees": {
         "Guarantee": {"summary": "", "claim": "", "theorem": "", "assumes": ""},
     },
     "queryable.display.ledger": {
         "Ledger": {"rows": [LedgerRow(**ROW)]},
         "LedgerRow": ROW,
     },
-    "queryable.answers": {
+    "queryable.answers.noisy": {
         "Noise": {"law": DiscreteGaussian(1), "shape": (2,)},
         "NoisyInt": {"value": 3, "noise": DiscreteGaussian(1)},
     },
@@ -531,7 +531,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "instead": Frugal(),
         },
     },
-    "composition.plot": {
+    "composition.advice.plot": {
         "spending": {"queryable": tree(), "path": None},
         "rules": {"queryable": BUDGET, "losses": [PureDP("1/10")], "path": None},
         "guarantee": {"queryable": BUDGET, "path": None},

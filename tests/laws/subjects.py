@@ -21,7 +21,7 @@ from composition import (
     OdomSeq,
     Whitehouse2023,
 )
-from mechanisms.tables.expressions import Literal
+from mechanisms.tables.expressions.operands import Literal
 from queryable import (
     ZCDP,
     ApproxDP,

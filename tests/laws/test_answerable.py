@@ -22,7 +22,7 @@ import mechanisms as m
 import queryable as q
 from mechanisms import column
 from mechanisms.synthetic.scores import Compared, Distances
-from mechanisms.tables.request import Categories
+from mechanisms.tables.requests.request import Categories
 from queryable import (
     ZCDP,
     InteractiveMechanism,

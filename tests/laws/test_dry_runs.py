@@ -1,4 +1,5 @@
-"""Lists of queries are judged before the charge, by a run without data (`queryable.dry_runs`).
+"""Lists of queries are judged before the charge, by a run without data
+(`queryable.checks.dry_runs`).
 
 At 1b177ec nothing in a list of `Scripted` was judged: a list that no data answer was charged, and
 then failed. Here random lists are judged and then run. What is refused is never answered; what is
@@ -35,7 +36,7 @@ from queryable import (
     Statistic,
     interact,
 )
-from queryable.dry_runs import require_script
+from queryable.checks.dry_runs import require_script
 from queryable.effort import quickly, take
 from queryable.messages import MeasureQuery, is_owners
 from tests.laws.subjects import ASKED, COMPOSITORS, DATA, MECHANISMS, Subject

@@ -49,7 +49,7 @@ OWN -= {"raising repr"}
 QUICK = list(MAKERS)[::9]
 PUBLIC = {"queryable", "queryable.losses", "queryable.audit", "mechanisms", "composition"}
 PUBLIC |= {
-    "composition.plot",
+    "composition.advice.plot",
     "curator",
 }  # of other modules, the names that users construct are called
 

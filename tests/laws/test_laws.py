@@ -25,7 +25,7 @@ from queryable import (
     interact,
 )
 from queryable.audit.laws import LAWS, Law
-from queryable.audit.scripts import Script
+from queryable.audit.views.scripts import Script
 from tests.laws.subjects import COMPOSITORS, DATA, MECHANISMS, SUBJECTS, Subject
 from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES, WORD, Courier, Masker, RandomBits
 

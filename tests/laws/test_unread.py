@@ -22,7 +22,7 @@ from composition import (
     Partition,
     Universal,
 )
-from composition.compositors import individual
+from composition.compositors.individual import individual
 from mechanisms import Count, Gaussian
 from queryable import (
     ZCDP,
@@ -38,7 +38,7 @@ from queryable import (
     QueryError,
     SeededCoins,
 )
-from queryable.audit.scripts import snapshot
+from queryable.audit.views.scripts import snapshot
 from queryable.conversation import LOST, Moved, Ready, leaves
 from queryable.data.growing import Grown
 from queryable.messages import Answer, MeasureQuery, Query

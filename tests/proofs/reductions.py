@@ -43,8 +43,8 @@ from queryable.postprocessing import (
     ToAnalyst,
     ToMechanism,
 )
-from queryable.quoting import an_instance
 from queryable.randomness.coins import Coins
+from queryable.wording.quoting import an_instance
 
 Message = FromAnalyst | FromMechanism
 Reply = ToMechanism | ToAnalyst

@@ -7,6 +7,7 @@ from itertools import islice
 from reprlib import Repr
 from typing import Any
 
+from queryable.checks.protection import Protected
 from queryable.display.ledger import LedgerRow, row_of
 from queryable.display.nodes import (
     ANSWERED,
@@ -30,7 +31,6 @@ from queryable.display.text import (
 )
 from queryable.messages import Answer, Failed, Halted, Launched, Refused
 from queryable.optional import one_line
-from queryable.protection import Protected
 from queryable.statistics import IntegerStatistic
 from queryable.view import Exchange
 

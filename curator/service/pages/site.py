@@ -17,8 +17,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from curator.access import Reach, analyst_row
-from curator.service.callers import Caller
-from curator.service.front import Front, Remote, as_problems, body_of
 from curator.service.pages.exports import as_csv_pages, as_json_pages, rows_of
 from curator.service.pages.models import (
     OUTCOMES,
@@ -30,9 +28,11 @@ from curator.service.pages.models import (
     with_places,
 )
 from curator.service.pages.rendering import HEADERS, assets, rendered
-from curator.service.problems import Problem, fault, malformed, not_there
-from curator.service.sending import UntilSent
-from curator.service.workers import NoWorkerError, WorkerDiedError
+from curator.service.web.callers import Caller
+from curator.service.web.front import Front, Remote, as_problems, body_of
+from curator.service.web.problems import Problem, fault, malformed, not_there
+from curator.service.web.sending import UntilSent
+from curator.service.workers.workers import NoWorkerError, WorkerDiedError
 
 _LOGIN_BYTES = 4096
 _LONGEST_TOKEN = 200

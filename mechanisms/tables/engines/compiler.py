@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.tables.column_types import Kind, Placed, member, placed
-from mechanisms.tables.comparisons import OPERATORS
-from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
 from mechanisms.tables.engines.operands import Compiled, Operands
 from mechanisms.tables.engines.whole import Whole
-from mechanisms.tables.expressions import Operand, operand_name
-from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.predicates import (
+from mechanisms.tables.expressions.column_types import Kind, Placed, member, placed
+from mechanisms.tables.expressions.comparisons import OPERATORS
+from mechanisms.tables.expressions.corrections import no_column
+from mechanisms.tables.expressions.lattice import Lattice
+from mechanisms.tables.expressions.operands import Operand, operand_name
+from mechanisms.tables.expressions.predicates import (
     And,
     Compared,
     Comparison,
@@ -33,8 +33,8 @@ from mechanisms.tables.predicates import (
     Predicate,
     Where,
 )
-from mechanisms.tables.request import Bins, Categories, Term
-from mechanisms.tables.scalars import Scalar
+from mechanisms.tables.expressions.scalars import Scalar
+from mechanisms.tables.requests.request import Bins, Categories, Term
 
 Kinds: TypeAlias = Mapping[str, Kind]
 

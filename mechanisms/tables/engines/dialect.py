@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
-from mechanisms.tables.column_types import Kind
+from mechanisms.tables.expressions.column_types import Kind
 
 Expression: TypeAlias = Any
 """An engine's expression; it supports + - * / & | ~ and comparisons."""

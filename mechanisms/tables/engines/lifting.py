@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import attrs
 
-from mechanisms.tables.expressions import Node, Operand
-from mechanisms.tables.request import Combinations, Groups, Request
+from mechanisms.tables.expressions.operands import Node, Operand
+from mechanisms.tables.requests.request import Combinations, Groups, Request
 
 
 def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, Node]]:

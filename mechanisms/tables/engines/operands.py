@@ -12,13 +12,13 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables import column_types
-from mechanisms.tables.column_types import Kind, placed
-from mechanisms.tables.comparisons import OPERATORS
-from mechanisms.tables.computed import LARGEST, LEAST
-from mechanisms.tables.corrections import no_column
 from mechanisms.tables.engines.dialect import Dialect, Expression
-from mechanisms.tables.expressions import (
+from mechanisms.tables.expressions import column_types
+from mechanisms.tables.expressions.column_types import Kind, placed
+from mechanisms.tables.expressions.comparisons import OPERATORS
+from mechanisms.tables.expressions.computed import LARGEST, LEAST
+from mechanisms.tables.expressions.corrections import no_column
+from mechanisms.tables.expressions.operands import (
     Arithmetic,
     Cast,
     DatePart,

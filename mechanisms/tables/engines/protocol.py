@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import attrs
 
-from mechanisms.tables.column_types import Kind
-from mechanisms.tables.expressions import Operand
-from mechanisms.tables.request import Request
+from mechanisms.tables.expressions.column_types import Kind
+from mechanisms.tables.expressions.operands import Operand
+from mechanisms.tables.requests.request import Request
 from queryable.data.cells import Array
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.column_types import Kind
 from mechanisms.tables.engines.dialect import Dialect, Expression
+from mechanisms.tables.expressions.column_types import Kind
 
 MOST = 2**63 - 1
 """The largest integer of 64 bits. The smallest one has no counterpart: it is -MOST - 1."""

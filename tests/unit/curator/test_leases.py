@@ -12,9 +12,9 @@ import pytest
 import curator
 from composition import FiltCon
 from curator.codec import CODEC
-from curator.journal import TTL, LedgerJournal
 from curator.leases import KEEPER, Keeper
 from curator.ledgers import LeaseError, SQLiteLedger
+from curator.logs.journal import TTL, LedgerJournal
 from queryable import ZCDP, HandleError, Queryable
 from tests.stored import KEY, MemoryLedger
 

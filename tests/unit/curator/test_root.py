@@ -368,7 +368,7 @@ def test_what_was_under_way_is_finished_or_the_root_stays_closed(
     ledger = MemoryLedger()
     table = opened(ledger, key=KEY)
     with monkeypatch.context() as patched:
-        patched.setattr("curator.journal.LedgerJournal.answer", crash)
+        patched.setattr("curator.logs.journal.LedgerJournal.answer", crash)
         with pytest.raises(KeyboardInterrupt):
             table.launch(NOISY)
     with monkeypatch.context() as patched:

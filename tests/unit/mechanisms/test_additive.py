@@ -10,7 +10,7 @@ from mechanisms import DiscreteLaplace
 from mechanisms.additive import integer_statistic, noisy
 from mechanisms.sampling.integers import added
 from queryable import MechanismFault, SeededCoins, Statistic
-from queryable.answers import noisy_array
+from queryable.answers.noisy import noisy_array
 from queryable.randomness.laws import FairBits, Law
 
 

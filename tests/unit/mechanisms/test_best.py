@@ -40,7 +40,7 @@ from queryable import (
     Statistic,
 )
 from queryable.audit import view_law
-from queryable.audit.enumeration import CUT
+from queryable.audit.views.enumeration import CUT
 from queryable.losses import RenyiCurve
 from queryable.losses.conversions import log_up
 from queryable.randomness.coins import Coins

@@ -24,7 +24,7 @@ from queryable import (
     SeededCoins,
     Statistic,
 )
-from queryable.datasets import Described
+from queryable.checks.datasets import Described
 
 
 class Noise:

@@ -26,7 +26,6 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.contributions import PerRecord
 from queryable.conversation.stepping import (
     Dead,
     advance,
@@ -34,6 +33,7 @@ from queryable.conversation.stepping import (
 )
 from queryable.messages import is_owners
 from queryable.optional import as_filter
+from queryable.streams.contributions import PerRecord
 from tests.strategies import Faulty, RandomBits, RandomWord, Toy, raising
 
 

@@ -7,7 +7,6 @@ import attrs
 from composition import ConComp, FiltCon, FiltSeq
 from mechanisms import Count, Laplace
 from queryable import PureDP
-from queryable.guarantees import Guarantee, documented
 from queryable.optional import (
     added_noise,
     empty_account,
@@ -16,6 +15,7 @@ from queryable.optional import (
     public_name,
     started_with,
 )
+from queryable.wording.guarantees import Guarantee, documented
 from tests.strategies import Toy
 
 

@@ -19,7 +19,7 @@ from composition import (
     Partition,
     Universal,
 )
-from composition.compositors.parallel import Parallel as ParallelClass
+from composition.compositors.fixed.parallel import Parallel as ParallelClass
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
@@ -58,12 +58,12 @@ from queryable import (
     Update,
     UserLevel,
 )
+from queryable.checks.datasets import Described
+from queryable.checks.protection import Protected
 from queryable.conversation.stepping import begin
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
-from queryable.datasets import Described
 from queryable.losses import group_size
-from queryable.protection import Protected
 from tests.strategies import WORD
 
 LITTLE = PureDP("1/100")

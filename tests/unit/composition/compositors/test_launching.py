@@ -46,7 +46,7 @@ from queryable import (
     Statistic,
     UnknownQueryError,
 )
-from queryable.datasets import Described
+from queryable.checks.datasets import Described
 from queryable.statistics import IntegerStatistic
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord, Recorder, Toy, raising
 

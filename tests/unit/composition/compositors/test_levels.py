@@ -19,8 +19,8 @@ from queryable import (
     Statistic,
     UserLevel,
 )
-from queryable.protection import ROW, Protected, levels_of, whom
-from queryable.streams import BlockLevel, DataLevel
+from queryable.checks.protection import ROW, Protected, levels_of, whom
+from queryable.streams.levels import BlockLevel, DataLevel
 from tests.strategies import Courier
 
 ROWS = {"who": ["z"], "kind": ["a"]}

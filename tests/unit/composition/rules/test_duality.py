@@ -18,7 +18,7 @@ from composition import (
 )
 from composition.rules import Additive
 from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
-from composition.rules.time_uniform import Stopping
+from composition.rules.odometers.time_uniform import Stopping
 from queryable import (
     FDP,
     GDP,

@@ -7,7 +7,7 @@ import pytest
 
 from curator.codec import CodecError, decode, encode
 from mechanisms import DiscreteGaussian, DiscreteLaplace
-from queryable.answers import NoisyArray, NoisyInt, noisy_array
+from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 
 
 @pytest.mark.parametrize("code", "?bhilqBHILQefd")

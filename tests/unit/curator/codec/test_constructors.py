@@ -24,14 +24,14 @@ from mechanisms import (
 )
 from mechanisms.frugal.spread import Spread
 from mechanisms.synthetic.scores import Compared
-from mechanisms.tables.expressions import Part
-from mechanisms.tables.lattice import Lattice
-from mechanisms.tables.request import Bins, Categories, Combinations
+from mechanisms.tables.expressions.lattice import Lattice
+from mechanisms.tables.expressions.operands import Part
+from mechanisms.tables.requests.request import Bins, Categories, Combinations
 from queryable import RDP, ZCDP, InteractiveMechanism, PersonInTheMiddle, UserLevel
 from queryable.losses import Loss, ParametricMeasure
 from queryable.randomness.laws import Law
 from queryable.statistics import Checked, Releasable
-from queryable.streams import EventLevel
+from queryable.streams.levels import EventLevel
 from tests.unit.curator.codec.test_schema import examples, tag_in
 
 HOSTILE: tuple[Any, ...] = (

@@ -24,7 +24,7 @@ from mechanisms import (
     Until,
     column,
 )
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable import Bit, Launch, PureDP, Queryable, Statistic
 from tests.strategies import Courier, RandomWord
 

@@ -25,7 +25,7 @@ from mechanisms.multiplicative_weights import _same
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.laplace_path import CoarsestUnchanged
 from mechanisms.synthetic.graphical import Uniform48
-from mechanisms.tables.releases import Worked
+from mechanisms.tables.statistics.releases import Worked
 from queryable.conversation.alone import Alone
 from queryable.display.explanation import explain
 from queryable.running.sameness import mark

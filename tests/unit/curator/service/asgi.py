@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 
 from curator.access import AccessStore, Added, Granted, hash_of, make_token
-from curator.service.front import Front
-from curator.service.keeper import Keeper
-from curator.service.ticks import Ticks
+from curator.service.web.front import Front
+from curator.service.web.keeper import Keeper
+from curator.service.web.ticks import Ticks
 from tests.stored import MemoryLedger
 
 FILTER = '{"@":"filt-con/1"}'

@@ -4,8 +4,8 @@ from typing import Any
 
 import curator
 from composition import FiltCon
-from curator.service.local import LocalService
-from curator.service.recipes import Opened
+from curator.service.answering.local import LocalService
+from curator.service.workers.recipes import Opened
 from queryable import ZCDP
 from tests.stored import KEY, MemoryLedger
 

@@ -12,8 +12,8 @@ import curator
 from composition import FiltCon
 from curator.codec import CODEC as OWN
 from curator.codec.entries import entry_of
-from curator.service.local import LocalService
-from curator.service.recipes import Opened
+from curator.service.answering.local import LocalService
+from curator.service.workers.recipes import Opened
 from queryable import ZCDP
 from queryable.losses import Loss
 from queryable.mechanism import Measurement

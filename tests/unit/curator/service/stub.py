@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from curator.ledgers import LeaseError
-from curator.service.recipes import Opened
+from curator.service.workers.recipes import Opened
 from queryable import SeededCoins
 from queryable.conversation.recalling import Unplayed
 from tests.strategies import RandomBits

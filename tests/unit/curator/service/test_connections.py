@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from curator.service import protocols, sockets
-from curator.service.protocols import MOST_HEADERS, AnalystProtocol, OwnerProtocol
 from curator.service.routes import analysts_application, owners_application
 from curator.service.serve import running
-from curator.service.sockets import listen_at, listen_on
+from curator.service.web import protocols, sockets
+from curator.service.web.protocols import MOST_HEADERS, AnalystProtocol, OwnerProtocol
+from curator.service.web.sockets import listen_at, listen_on
 from curator.wire.messages import TELL_LIMITS
 from tests.unit.curator.service.asgi import House
 

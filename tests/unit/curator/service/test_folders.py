@@ -5,9 +5,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from curator.configuration import Configuration, read_configuration
 from curator.service.serve import _require_safe
-from curator.service.sockets import SocketError
+from curator.service.web.sockets import SocketError
+from curator.settings.configuration import Configuration, read_configuration
 from tests.curator.serving import written
 
 

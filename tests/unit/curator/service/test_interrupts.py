@@ -11,7 +11,14 @@ from tests.served import opened, serving
 from tests.stored import MemoryLedger
 from tests.strategies import Faulty, RandomBits, raising
 from tests.unit.curator.service.slow import CODEC
-from tests.unit.curator.service.test_workers import events, launch, outcome, run, runs, waiting
+from tests.unit.curator.service.workers.test_workers import (
+    events,
+    launch,
+    outcome,
+    run,
+    runs,
+    waiting,
+)
 
 RAISED = {"exit": 1, "interrupt": 1, "memory": 0}
 """What a mechanism raises, and how many workers end of it."""

@@ -10,9 +10,9 @@ import pytest
 import curator
 from composition import ExPost, FiltCon
 from curator.codec import QUERY_LIMITS, encode
-from curator.journal import LedgerJournal
+from curator.logs.journal import LedgerJournal
 from curator.service import LocalService
-from curator.service.reading import Reader
+from curator.service.answering.reading import Reader
 from curator.wire import Tell, Told
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine
 from queryable import ZCDP, Ask, Failed, Launch, PrivacyLossQuery, PureDP

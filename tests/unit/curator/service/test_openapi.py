@@ -12,7 +12,7 @@ from curator.service.routes import ANALYSTS, OWNERS, WATCHED
 from curator.wire import Head, Outcome, Page, Shown, Tell, Told
 from curator.wire.feeds import Fed
 from curator.wire.views import Described
-from queryable.protection import Protected
+from queryable.checks.protection import Protected
 
 FILE = Path(__file__).parents[4] / "docs" / "openapi.json"
 HEAD = Head(3, "0" * 64)

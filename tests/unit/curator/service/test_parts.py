@@ -14,14 +14,14 @@ import pytest
 from curator.access import Access, AccessChangeError, AccessStore, Added, Revoked, hash_of
 from curator.codec import decode
 from curator.ledgers import LedgerError
-from curator.orders import _times
-from curator.service import keeper as keeping
-from curator.service import sockets
-from curator.service.granting import grant_of, granting_message
-from curator.service.keeper import Keeper
-from curator.service.metrics import Histogram, kind_of
-from curator.service.sockets import OWNERS, SocketError, is_ours, listen_at, listen_on
-from curator.service.ticks import SPREAD, Ticks
+from curator.owner.orders import _times
+from curator.service.web import keeper as keeping
+from curator.service.web import sockets
+from curator.service.web.granting import grant_of, granting_message
+from curator.service.web.keeper import Keeper
+from curator.service.web.metrics import Histogram, kind_of
+from curator.service.web.sockets import OWNERS, SocketError, is_ours, listen_at, listen_on
+from curator.service.web.ticks import SPREAD, Ticks
 from curator.wire import Head, Outcome, Tell, Told
 from queryable.messages import Launch
 from tests.stored import MemoryLedger
@@ -134,7 +134,7 @@ def test_messages_outcomes_and_errors_wait_for_the_tick() -> None:
 
     async def life() -> None:
         from curator.service.routes import analysts_application
-        from curator.service.workers import NoWorkerError, WorkerDiedError
+        from curator.service.workers.workers import NoWorkerError, WorkerDiedError
 
         await house.front.keeper.read()
         application = analysts_application(house.front)

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from curator.service import front as fronts
-from curator.service import protocols
-from curator.service.protocols import AnalystProtocol
+from curator.service.web import front as fronts
+from curator.service.web import protocols
+from curator.service.web.protocols import AnalystProtocol
 from tests.unit.curator.service.asgi import House
 from tests.unit.curator.service.test_connections import GET, listening, replied, run
 from tests.unit.curator.service.test_tokens import TABLE, VERBS, addressed

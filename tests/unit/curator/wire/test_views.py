@@ -14,7 +14,7 @@ from curator.wire import (
     datasets_of,
     datasets_text,
 )
-from queryable.protection import Protected
+from queryable.checks.protection import Protected
 
 HEAD = Head(40, "ab" * 32)
 DESCRIBED = Described('{"@":"x/1"}', "null", Protected("patient", "four", "id"), 3, HEAD, 0.5, 2)

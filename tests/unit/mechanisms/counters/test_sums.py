@@ -12,8 +12,8 @@ from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import SeededCoins
-from queryable.answers import NoisyInt
-from queryable.half_widths import half_width
+from queryable.answers.half_widths import half_width
+from queryable.answers.noisy import NoisyInt
 
 Floats = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ from mechanisms.counters.coefficients import LATTICE, rounded_root, running_sum,
 from mechanisms.counters.steps import Steps
 from queryable import ZCDP, Growth, SeededCoins, Statistic, Update
 from queryable.audit import Pair, ViewLaw, view_law
-from queryable.audit.enumeration import CUT
+from queryable.audit.views.enumeration import CUT
 
 
 def root(count: int) -> list[Fraction]:

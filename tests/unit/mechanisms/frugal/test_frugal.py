@@ -30,7 +30,7 @@ from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
 from mechanisms.frugal.ledgers import Ledger
 from mechanisms.frugal.spread import Spread
-from mechanisms.tables.predicates import Predicate, selected
+from mechanisms.tables.expressions.predicates import Predicate, selected
 from queryable import (
     ZCDP,
     Launch,

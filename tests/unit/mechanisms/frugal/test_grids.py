@@ -9,7 +9,7 @@ from mechanisms import Count, Estimate, Frugal, Keys, column
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
 from mechanisms.frugal.grids import MOST_AHEAD, cut_ahead
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable import ZCDP, Queryable, SeededCoins
 
 A = column("a")

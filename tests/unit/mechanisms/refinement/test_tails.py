@@ -9,7 +9,7 @@ import pytest
 
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails, Tails
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
-from queryable.half_widths import half_width
+from queryable.answers.half_widths import half_width
 
 F = Fraction
 MISSED = [F(1, 2), F(1, 5), F(1, 20), F(1, 1000)]

@@ -13,7 +13,7 @@ from mechanisms import DiscreteLaplace
 from mechanisms.sampling.laplace_path import CoarsestUnchanged, laplace_path
 from queryable import SeededCoins
 from queryable.audit import every_outcome
-from queryable.audit.enumeration import CUT
+from queryable.audit.views.enumeration import CUT
 from queryable.randomness.intervals import high, low
 from queryable.randomness.laws import FairBits
 

@@ -12,7 +12,7 @@ from mechanisms.synthetic.domain import domain_of
 from mechanisms.synthetic.graphical import GRID, uniform
 from mechanisms.synthetic.messages import PassedOver
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
-from mechanisms.tables.keys import groups_of
+from mechanisms.tables.requests.keys import groups_of
 from queryable import SeededCoins
 
 NAMES = ("a", "b", "c")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mechanisms import Count, GroupBy, Histogram, Keys, PrivacyUnit, Sum, column
 from mechanisms.synthetic.domain import columns_field, domain_of
-from mechanisms.tables.keys import groups_of
-from mechanisms.tables.predicates import Predicate
+from mechanisms.tables.expressions.predicates import Predicate
+from mechanisms.tables.requests.keys import groups_of
 from queryable import QueryError
 from queryable.effort import quickly
 

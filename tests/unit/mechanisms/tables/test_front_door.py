@@ -30,7 +30,14 @@ from mechanisms import (
     Variance,
     column,
 )
-from mechanisms.tables.column_types import BOOLEAN, TEXT, WRITTEN, decimal, integer, real
+from mechanisms.tables.expressions.column_types import (
+    BOOLEAN,
+    TEXT,
+    WRITTEN,
+    decimal,
+    integer,
+    real,
+)
 from mechanisms.tables.front_door import unit_between
 from queryable import ZCDP, Queryable
 from queryable.statistics import IntegerStatistic

@@ -26,7 +26,7 @@ from queryable.audit.divergences import (
     hockey_stick_below,
     renyi_divergence_below,
 )
-from queryable.audit.enumeration import CUT
+from queryable.audit.views.enumeration import CUT
 from queryable.losses.conversions import log_up
 from queryable.randomness.intervals import Interval
 

@@ -10,13 +10,13 @@ from composition.rules import Basic, Rogers2016, Whitehouse2023
 from mechanisms import Laplace
 from queryable import ApproxDP, Launch, Launched, PureDP, Refused, Statistic, View
 from queryable.audit import hockey_stick, view_law
-from queryable.audit.enumeration import CUT
 from queryable.audit.games import (
     BOTTOM,
     adapt_param_comp,
     fixed_param_comp,
     privacy_filter_comp,
 )
+from queryable.audit.views.enumeration import CUT
 from tests.audit.toys import PadReveal, Response, nats, optimal_delta
 
 F = Fraction

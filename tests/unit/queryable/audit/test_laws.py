@@ -24,7 +24,7 @@ from queryable import (
     Update,
 )
 from queryable.audit import LAWS, broken_laws
-from queryable.audit.scripts import snapshot
+from queryable.audit.views.scripts import snapshot
 from queryable.conversation import Data, Later
 from queryable.data.growing import grown
 from tests.strategies import Courier, RandomBits, RandomWord, Toy

@@ -11,7 +11,7 @@ import pytest
 from queryable import GDP, ZCDP, ApproxZCDP, Ask, Launch, Launched, PureDP
 from queryable.audit import HockeyStick, trade_off, view_law, worst_case
 from queryable.audit.picture import guarantees_of, picture_of_adversary, picture_of_loss
-from queryable.audit.strategies import Node, Strategy
+from queryable.audit.views.strategies import Node, Strategy
 from tests.audit.toys import PadReveal, Response, nats, script
 
 F = Fraction

@@ -4,10 +4,10 @@ import pytest
 
 from composition import FiltCon, OdomCon
 from queryable import PureDP, Queryable, QueryRefusedError
+from queryable.checks.protection import RECORD
 from queryable.display.nodes import TreeNode
 from queryable.display.siblings import Siblings
 from queryable.display.text import MOST_NODES, as_text, percent
-from queryable.protection import RECORD
 from tests.strategies import Toy
 
 

@@ -17,8 +17,8 @@ from queryable import (
     Queryable,
     QueryError,
 )
+from queryable.checks.protection import RECORD
 from queryable.messages import Failed
-from queryable.protection import RECORD
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot

@@ -40,7 +40,7 @@ from queryable import (
     QueryError,
     SeededCoins,
 )
-from queryable.answers import Remarked
+from queryable.answers.noisy import Remarked
 from queryable.display.nodes import TreeNode
 from queryable.receipts import Receipt
 from queryable.running.log import POLLS, Log, Shape

@@ -6,7 +6,7 @@ from typing import Any
 from composition import FiltCon
 from mechanisms import Count, Gaussian, SparseVector
 from queryable import SYSTEM, ZCDP, Ask, Queryable
-from queryable.protection import RECORD, Protected
+from queryable.checks.protection import RECORD, Protected
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Record
 from queryable.running.root import MemoryRoot

@@ -46,7 +46,7 @@ from queryable import (
     ReentrantQueryError,
     Statistic,
 )
-from queryable.answers import NoisyInt
+from queryable.answers.noisy import NoisyInt
 from queryable.running.sameness import difference, mark
 from tests.strategies import Faulty, RandomBits, Toy, raising
 

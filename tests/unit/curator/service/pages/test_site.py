@@ -17,7 +17,7 @@ import pytest
 from curator.access import Revoked
 from curator.service.pages.rendering import HEADERS, assets
 from curator.service.routes import analysts_application, pages_application
-from curator.service.workers import NoWorkerError
+from curator.service.workers.workers import NoWorkerError
 from tests.pages import Near, Pages
 from tests.unit.curator.service.asgi import Got, call
 
@@ -223,7 +223,7 @@ def test_long_exports_are_put_together(pages: Pages, monkeypatch: pytest.MonkeyP
         await browser.own()
         paths = [f"/data/visits/messages.{form}" for form in ("csv", "json")]
         whole = [(await browser.get(path)).body for path in paths]
-        monkeypatch.setattr("curator.service.reading.ROWS", 7)
+        monkeypatch.setattr("curator.service.answering.reading.ROWS", 7)
         assert [(await browser.get(path)).body for path in paths] == whole
 
     run(pages, life)
@@ -233,7 +233,7 @@ def test_an_export_ends_when_the_token_is_revoked(monkeypatch: pytest.MonkeyPatc
     """It is cut off, so that it does not look complete."""
     pages = Pages()
     pages.fill()
-    monkeypatch.setattr("curator.service.reading.ROWS", 2)
+    monkeypatch.setattr("curator.service.answering.reading.ROWS", 2)
 
     async def life(browser: Browser) -> None:
         await browser.log_in("ada")

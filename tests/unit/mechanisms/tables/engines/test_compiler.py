@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mechanisms.tables.column_types import real
 from mechanisms.tables.engines.compiler import Compiler
-from mechanisms.tables.lattice import Lattice
+from mechanisms.tables.expressions.column_types import real
+from mechanisms.tables.expressions.lattice import Lattice
 
 
 class Number(float):

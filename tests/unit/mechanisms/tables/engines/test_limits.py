@@ -16,9 +16,9 @@ import pytest
 from composition import FiltCon
 from mechanisms import Count, Gaussian, Table, column
 from mechanisms.tables.engines import limits
-from mechanisms.tables.engines.duckdb import DuckDB
+from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.limits import limited, seconds
-from mechanisms.tables.engines.statements import Plan
+from mechanisms.tables.engines.sql.statements import Plan
 from queryable import ZCDP, MechanismFault, Queryable
 
 ENDLESS = "SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b"

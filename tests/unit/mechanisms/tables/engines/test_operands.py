@@ -21,7 +21,7 @@ from mechanisms import (
     column,
     when,
 )
-from mechanisms.tables.computed import operand_cells
+from mechanisms.tables.expressions.computed import operand_cells
 from tests.engines import ENGINES, FEW, mostly, opened
 
 NAN, INF = float("nan"), float("inf")

@@ -1,0 +1,6 @@
+"""Advice on budgets: nothing that composes mechanisms needs it.
+
+- `planning`: `recommend`, which compares the rules that `candidates` fits to a plan.
+- `admission`: how many launches a rule admits. `hints`: what pays beyond a rule.
+- `plot`: pictures.
+"""

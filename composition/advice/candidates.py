@@ -1,0 +1,116 @@
+"""The rules that `recommend` compares, fitted to a budget and a plan.
+
+Responsible for their parameters: a slack that leaves room for the plan's deltas, orders around the
+best one, and menus of the plan's epsilons.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import gcd, lcm, log, sqrt
+
+from composition.advice.hints import Planned, stated
+from composition.rules import (
+    Basic,
+    GDPResidue,
+    Rogers2016,
+    Rule,
+    ViaGDP,
+    ViaRenyi,
+    ViaZCDP,
+    Whitehouse2023,
+    fitted,
+)
+from composition.rules.slack import delta_of
+from queryable.losses import AdditiveLoss, ApproxDP, Dominated, Loss, conversions
+from queryable.losses.renyi import common_orders
+
+Plan = list[tuple[Loss, int]]
+"""Losses, each with the number of its consecutive launches."""
+
+MOST_ENTRIES = 16
+"""Menus are tried for plans with at most this many different epsilons."""
+
+_FINEST = 20_000  # the most units of a menu
+_LEAST, _MOST = Fraction(1, 10**100), Fraction(10**6)
+
+
+def rules_for(budget: Loss, launches: list[tuple[Planned, int]]) -> list[Rule]:
+    """The rules to compare; of equally good ones the last is taken, so the simplest is last."""
+    plan = [(stated(each), count) for each, count in launches]
+    if not isinstance(budget, ApproxDP) or budget.delta == 0 or _extreme(budget, plan):
+        return [Basic()]
+    slack, common = _slack(budget, plan), common_orders(loss for loss, _ in plan)
+    try:
+        dominated = [(stated(each, Dominated), count) for each, count in launches]
+    except ValueError:
+        dominated = plan
+    return [
+        Rogers2016(),
+        Whitehouse2023(slack),
+        ViaGDP(slack),
+        ViaRenyi(_orders(budget.epsilon, slack), slack=slack),
+        *([ViaRenyi(common, slack=slack)] if common else []),
+        GDPResidue(_slack(budget, dominated)),
+        *_menus(budget, plan, slack),
+        ViaZCDP(slack),
+        Basic(),
+    ]
+
+
+def _extreme(budget: ApproxDP, plan: Plan) -> bool:
+    """Whether numbers are so large or small that only `Basic` is tried."""
+    parts = [budget.epsilon, budget.delta]
+    for loss, _ in plan:
+        parts += loss.parts if isinstance(loss, AdditiveLoss) else ()
+    return any(part and not _LEAST <= part <= _MOST for part in parts)
+
+
+def _slack(budget: ApproxDP, plan: Plan) -> Fraction:
+    deltas = sum((_delta_of(loss) * n for loss, n in plan), Fraction(0))
+    return max(budget.delta - deltas, budget.delta / 2)
+
+
+def _delta_of(loss: Loss) -> Fraction:
+    return loss.delta if isinstance(loss, Dominated) else delta_of(loss)
+
+
+def _orders(epsilon: Fraction, slack: Fraction) -> list[Fraction]:
+    """Renyi orders around the best order for Gaussian noise that uses the whole budget."""
+    rho = float(conversions.largest_zcdp(epsilon, slack)) or 1e-12
+    centre = sqrt(max(1.0, log(slack.denominator) - log(slack.numerator)) / rho)
+    excess = (Fraction(f"{centre * 2 ** (third / 3):.3g}") for third in range(-6, 16))
+    return [1 + each for each in excess]
+
+
+def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Rule]:
+    """Menus of the plan's epsilons: at their common unit, or near the least if that is too fine."""
+    try:
+        stated = [(loss.to(ApproxDP), count) for loss, count in plan]
+    except ValueError:
+        return []
+    mix: dict[Fraction, int] = {}
+    for loss, count in stated:
+        assert isinstance(loss, ApproxDP)
+        if loss.epsilon > 0:
+            mix[loss.epsilon] = mix.get(loss.epsilon, 0) + count
+    if not 0 < len(mix) <= MOST_ENTRIES:
+        return []
+    finest = conversions.largest_gdp(budget.epsilon, slack) / Fraction(sqrt(_FINEST))
+    common, least = _common(mix), min(mix)
+    units = [common] if common >= finest else [least / part for part in (1, 2, 4)]
+    return [_menu(budget, unit, mix, slack) for unit in units if unit >= finest]
+
+
+def _common(values: Iterable[Fraction]) -> Fraction:
+    """The greatest common divisor of rationals."""
+    each = list(values)
+    bottom = lcm(*(value.denominator for value in each))
+    return Fraction(gcd(*(int(value * bottom) for value in each)), bottom)
+
+
+def _menu(budget: ApproxDP, unit: Fraction, mix: dict[Fraction, int], slack: Fraction) -> Rule:
+    entries: dict[int, int] = {}
+    for epsilon, count in mix.items():
+        multiple = -(-epsilon // unit)
+        entries[multiple] = entries.get(multiple, 0) + count
+    return fitted(budget, unit, entries, slack).rule

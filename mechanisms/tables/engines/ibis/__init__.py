@@ -1,0 +1,10 @@
+"""Spark, Postgres, SQLite and other databases through Ibis.
+
+- `engine`: requests evaluated there. `rowwise`: the expressions that are accepted as a source.
+- `backends`: what differs between databases: sessions, statements, constants.
+- `dialect`: expressions that are the same everywhere; `databases`, the functions of each, with
+  `sqlite_functions`. `hashes`: the md5 of text.
+- `rows`, `kept`: the rows of each unit that count. `totals`: sums. `keys`: many public keys.
+- `found`: the keys that occur. `joins`: joined rows. `parts`: a table that grows.
+- `misread`: what SQLite has stored under another type.
+"""

@@ -1,0 +1,1 @@
+"""Data that grow: what neighbours are, blocks as data, and what each record adds."""

@@ -1,0 +1,6 @@
+"""The verbs of a handle, by their subject.
+
+- `releasing`: releases of statistics. `several`: several launches or questions at once.
+- `over_blocks`: launches over blocks of growing data. `feeding`: what the owner feeds.
+- `displayed`: what a handle shows of its tree.
+"""

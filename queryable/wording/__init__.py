@@ -1,0 +1,1 @@
+"""Words about values and mechanisms: quoted values, and guarantees from docstrings."""

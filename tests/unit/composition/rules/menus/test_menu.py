@@ -1,0 +1,357 @@
+"""The menu filter: entries and costs, units, and the worst case in 60-digit arithmetic."""
+
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from composition import FiltCon, Menu, Whitehouse2023, admitted, fitted, optimal_delta
+from composition.rules.menus import worst_case
+from composition.rules.menus.worst_case import worst_cases
+from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Refused
+from queryable.effort import quickly
+from tests.reference import likelier, menu_worst_case, mp, over, real
+from tests.strategies import Toy
+
+BUDGET = ApproxDP(1, "1e-6")
+MENU = (1, 2, 3, 5, 10, 20)
+SQUARES = Menu("0.01", MENU)
+
+
+def test_the_worst_case_is_the_recursion_from_above() -> None:
+    """On 30 random menus it is at or a hair above the 60-digit value, however many units."""
+    random = Random(19)
+    for _ in range(30):
+        step = Fraction(random.randint(1, 60), 100)
+        entries = sorted(random.sample(range(1, 6), random.randint(1, 3)))
+        costs = sorted(random.randint(1, 5) for _ in entries)
+        epsilon = Fraction(random.randint(0, 200), 100)
+        found = worst_cases(epsilon, step, tuple(zip(entries, costs, strict=True)), Fraction(1, 5))
+        units = min(len(found) - 1, 9)
+        true = menu_worst_case(epsilon, step, dict(zip(entries, costs, strict=True)), units)
+        assert true <= real(Fraction(found[units])) <= true * (1 + real("1e-6")) + real("1e-200")
+
+
+def test_narrow_edges_cost_tightness_never_soundness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On lattices of any width the worst case is at or above the recursion on an endless one."""
+    random, looser = Random(7), 0
+    for _ in range(30):
+        step, epsilon = Fraction(random.randint(10, 60), 100), Fraction(random.randint(0, 100), 100)
+        costs = tuple(sorted((entry, entry) for entry in random.sample(range(1, 4), 2)))
+        edges = (-random.randint(0, 3), int(epsilon / step) + random.randint(1, 30))
+        monkeypatch.setattr(worst_case, "_edges", lambda *_, edges=edges: edges)
+        found = worst_cases(epsilon, step, costs, Fraction(99, 100))
+        for units in range(0, min(len(found), 13), 3):
+            true = menu_worst_case(epsilon, step, dict(costs), units)
+            assert true <= real(Fraction(found[units]))
+            looser += real(Fraction(found[units])) > real("1.01") * true > 0
+    assert looser > 5
+
+
+def test_the_worst_case_rises_with_units_and_stops_at_the_slack() -> None:
+    """Within the slack at all the units there are, and beyond it at one more."""
+    for slack in (Fraction(1, 10**6), Fraction(1, 10**3)):
+        found = worst_cases(Fraction(1), Fraction(1, 10), ((1, 1), (2, 4)), slack)
+        more = worst_cases(Fraction(1), Fraction(1, 10), ((1, 1), (2, 4)), 100 * slack)
+        assert found == sorted(found)
+        assert found == pytest.approx(more[: len(found)], rel=1e-6, abs=1e-200)
+        assert found[-1] <= slack < more[len(found)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "count", "optimum"), [(1, 551, 562), (2, 137, 142), (5, 22, 26), (10, 5, 10)]
+)
+def test_how_many_fit(entry: int, count: int, optimum: int) -> None:
+    """Of 551 units, at the square of the entry; the optimum is a menu of that entry alone."""
+    loss = PureDP(Fraction(entry, 100))
+    assert admitted(BUDGET, SQUARES, loss) == count
+    assert admitted(BUDGET, Menu("0.01", [entry], [1]), loss) == optimum
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "each", "optimum"), [(1, "0.1", 10), (2, "0.1", 24), (5, "0.1", 108)]
+)
+def test_one_entry_is_the_optimal_composition(epsilon: int, each: str, optimum: int) -> None:
+    """Alone on the menu an entry is admitted as often as parameters fixed in advance allow."""
+    budget = ApproxDP(epsilon, "1e-6")
+    assert admitted(budget, Menu(each, [1]), PureDP(each)) == optimum
+    assert optimal_delta([PureDP(each)] * optimum, epsilon) <= budget.delta
+    assert optimal_delta([PureDP(each)] * (optimum + 1), epsilon) > budget.delta
+
+
+def test_entries_are_counts_of_units_or_epsilons() -> None:
+    """An int counts units; every other number is an epsilon, and has to be a multiple."""
+    same = Menu("0.01", [1, np.int64(2), "0.03", 0.05, Fraction(1, 10)])
+    assert same == Menu("0.01", [10, 5, 3, 2, 1])
+    assert same.priced == ((1, 1), (2, 4), (3, 9), (5, 25), (10, 100))
+
+
+def test_costs_go_with_their_entries() -> None:
+    """In the order of the menu, or by entry."""
+    listed = Menu("0.01", [5, 1, 2], [20, 1, 4])
+    assert listed.priced == ((1, 1), (2, 4), (5, 20))
+    assert Menu("0.01", [1, 2, 5], {2: 4, "0.01": 1, 5: 20}) == listed
+
+
+@pytest.mark.parametrize(
+    ("menu", "costs", "why"),
+    [
+        ((), None, "empty"),
+        ((1, 1), None, "twice"),
+        ((1, "0.01"), None, "twice"),
+        (("0.015",), None, "multiple of the unit"),
+        ((0,), None, "multiple of the unit"),
+        ((-1,), None, "multiple of the unit"),
+        ((True,), None, "boolean"),
+        ((1, 2), (1,), "1 costs for a menu of 2"),
+        ((1, 2), (0, 1), "at least 1"),
+        ((1, 2), (2, 1), "never fall"),
+        ((1, 2), {1: 1}, "costs are for"),
+        ((1, 2), (1, True), "boolean"),
+    ],
+)
+def test_bad_menus_are_refused(menu: Any, costs: Any, why: str) -> None:
+    """With the reason: an empty menu, entries off the lattice or twice, costs that do not fit."""
+    with pytest.raises(ValueError, match=why):
+        Menu("0.01", menu, costs)
+
+
+def test_costs_are_whole() -> None:
+    """A cost that is a fraction of a unit is refused."""
+    with pytest.raises(TypeError, match="cost"):
+        Menu("0.01", [1], [1.5])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("unit", [0, -1, "x", float("nan")])
+def test_a_bad_unit_is_refused(unit: Any) -> None:
+    """The unit is a positive number."""
+    with pytest.raises(ValueError, match="unit"):
+        Menu(unit, [1])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "cost"),
+    [("0.01", 1), ("0.010001", 4), ("0.02", 4), ("0.04", 25), ("0.2", 400), (0, 0)],
+)
+def test_between_entries_the_next_above_is_charged(epsilon: Any, cost: int) -> None:
+    """Several smaller entries are never charged instead; an epsilon of zero is free."""
+    account = SQUARES.open(BUDGET).add(ApproxDP(epsilon, 0))
+    assert account.used == cost
+    assert str(account.spent()) == f"{cost} of 551 units"
+
+
+def test_above_the_menu_is_refused_with_the_reason() -> None:
+    """A hair above the largest entry does not fit, whatever is left."""
+    account = SQUARES.open(BUDGET)
+    above = ApproxDP("0.2000001", 0)
+    assert not account.add(above).within
+    assert "0.2" in account.hint(above)
+    assert account.hint(ApproxDP("0.2", 0)) == ""
+
+
+def test_a_refusal_says_what_was_spent_in_units() -> None:
+    """551 launches later: spent 551 of 551 units, and nothing remains."""
+    filtered = FiltCon(BUDGET, SQUARES)
+    state, _ = filtered.init(None)
+    for _ in range(551):
+        state, answer = filtered.step(state, Launch(Toy(PureDP("0.01"))))
+        assert not isinstance(answer, Refused)
+    _, refused = filtered.step(state, Launch(Toy(PureDP("0.01"))))
+    assert isinstance(refused, Refused)
+    assert str(refused.spent) == "551 of 551 units"
+    assert refused.remaining == ApproxDP(0, 0)
+
+
+def test_beyond_the_budget_the_report_is_the_group_bound() -> None:
+    """For two records more is lost than the units cover: no smaller total is claimed."""
+    filtered = FiltCon(BUDGET, SQUARES)
+    state, _ = filtered.init(None)
+    for _ in range(400):
+        state, _ = filtered.step(state, Launch(Toy(PureDP("0.01"))))
+    _, once = filtered.step(state, PrivacyLossQuery())
+    _, twice = filtered.step(state, PrivacyLossQuery(2))
+    assert once <= BUDGET
+    assert twice == BUDGET.group(2)
+
+
+def test_the_total_is_the_worst_case_of_the_units_used() -> None:
+    """It rises with the launches from zero to the slack, at the budget's epsilon."""
+    account: Any = SQUARES.open(BUDGET)
+    assert account.total() == BUDGET.zero()
+    last = account.add(ApproxDP("0.01", 0)).total()
+    for _ in range(20):
+        account = account.add(ApproxDP("0.05", 0))
+        assert last <= account.total() <= BUDGET
+        last = account.total()
+    assert last.delta > Fraction(1, 10**7)
+
+
+def test_the_share_for_deltas_is_fixed_and_reported_whole() -> None:
+    """Deltas use the part of delta beyond the slack, and the units do not depend on them."""
+    account = Menu("0.01", MENU, slack="5e-7").open(BUDGET)
+    with_deltas = account.add(ApproxDP("0.01", "4e-7"))
+    assert with_deltas.within
+    assert with_deltas.terms.units == account.terms.units < 551
+    assert with_deltas.total().delta >= Fraction(5, 10**7)
+    assert with_deltas.total() == account.add(ApproxDP("0.01", 0)).total()
+    assert not with_deltas.add(ApproxDP("0.01", "1.1e-7")).within
+    assert "slack" in SQUARES.open(BUDGET).hint(ApproxDP("0.01", "1e-9"))
+
+
+def test_what_remains_is_the_largest_entry_that_fits() -> None:
+    """The remaining entry is admitted, and the next larger entry is refused."""
+    account = SQUARES.open(BUDGET)
+    while account.remaining().epsilon:
+        remaining = account.remaining()
+        assert account.add(remaining).within
+        above = [entry for entry in MENU if Fraction(entry, 100) > remaining.epsilon]
+        assert not any(account.add(ApproxDP(Fraction(entry, 100), 0)).within for entry in above)
+        account = account.add(ApproxDP("0.05", 0)).add(ApproxDP("0.01", 0))
+        if not account.within:
+            break
+    assert account.used > 400
+
+
+@pytest.mark.parametrize("slack", [0, -1, "1e-5", 2, True, float("nan")])
+def test_a_bad_slack_is_refused(slack: Any) -> None:
+    """Above 0 and at most the budget's delta."""
+    with pytest.raises(ValueError, match="slack"):
+        Menu("0.01", MENU, slack=slack).open(BUDGET)
+
+
+def test_budgets_it_is_not_about_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is (epsilon, delta) with delta > 0, and the unit is not too fine for it."""
+    for budget in (PureDP(1), ZCDP(1)):
+        with pytest.raises(ValueError, match="ApproxDP"):
+            SQUARES.open(budget)
+    with pytest.raises(ValueError, match="slack"):
+        SQUARES.open(ApproxDP(1, 0))
+    with pytest.raises(ValueError, match="coarser"):
+        SQUARES.open(ApproxDP(500, "1e-6"))
+    monkeypatch.setattr("composition.rules.menus.worst_case.MOST_UNITS", 100)
+    with pytest.raises(ValueError, match="more than 100 units"):
+        Menu("0.005", [1]).open(BUDGET)
+
+
+def test_adding_many_at_once_equals_adding_in_turn() -> None:
+    """Adding five at once gives the account of five, deltas included."""
+    account = Menu("0.01", MENU, slack="5e-7").open(BUDGET)
+    loss = ApproxDP("0.02", "1e-9")
+    one_by_one = account
+    for _ in range(5):
+        one_by_one = one_by_one.add(loss)
+    assert account.add_many(loss, 5) == one_by_one
+
+
+# Costs for a mix.
+
+
+@pytest.mark.parametrize(
+    ("mix", "least"),
+    [
+        pytest.param({1: 100, 10: 3}, "1.75", marks=pytest.mark.slow),
+        ({5: 10, 10: 3, 20: 1}, "0.98"),
+        pytest.param({1: 100, 2: 30, 5: 10}, "0.85", marks=pytest.mark.slow),
+    ],
+)
+def test_fitted_costs_take_a_mix_more_often_than_squares(mix: dict[int, int], least: str) -> None:
+    """Several launches of each kind: costs found for them admit more of them than squares do."""
+    found = fitted(BUDGET, "0.01", mix)
+    squares = Menu("0.01", mix).open(BUDGET)
+    square_cost = sum(count * entry**2 for entry, count in mix.items())
+    assert found.times >= Fraction(least)
+    assert found.times > Fraction(squares.terms.units, square_cost)
+    account = found.rule.open(BUDGET)
+    for entry, count in mix.items():
+        account = account.add_many(ApproxDP(Fraction(entry, 100), 0), int(count * found.times))
+    assert account.within
+
+
+def test_fitted_says_what_each_parameter_alone_admits() -> None:
+    """`singly` is what `admitted` counts; a single parameter gets the optimum."""
+    found = fitted(BUDGET, "0.02", {"0.02": 25, "0.1": 3}, spare=["0.06"])
+    assert found.singly == {
+        epsilon: admitted(BUDGET, found.rule, PureDP(epsilon)) for epsilon in found.singly
+    }
+    assert list(found.singly) == [Fraction(2, 100), Fraction(6, 100), Fraction(10, 100)]
+    assert fitted(BUDGET, "0.01", {1: 5}).singly == {Fraction(1, 100): 562}
+    assert admitted(BUDGET, Whitehouse2023(), PureDP("0.01")) == 349
+
+
+def test_fitted_keeps_the_slack_and_refuses_nonsense() -> None:
+    """The rule has the slack it was fitted for; an empty mix is refused, and so is a bad slack."""
+    assert fitted(BUDGET, "0.01", {1: 5}, slack="5e-7").rule.slack == Fraction(1, 2 * 10**6)
+    with pytest.raises(ValueError, match="empty"):
+        fitted(BUDGET, "0.01", {})
+    with pytest.raises(ValueError, match="above 0"):
+        fitted(BUDGET, "0.01", {1: 0})
+    with pytest.raises(ValueError, match="slack"):
+        fitted(BUDGET, "0.01", {1: 1}, slack="1e-5")
+
+
+def test_an_exact_context_is_exact() -> None:
+    """The reference itself: one response at its own epsilon has no delta, at half of it some."""
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    assert menu_worst_case(half, half, {1: 1}, 1) == 0
+    some = likelier(half) * over(real(-quarter))
+    assert abs(menu_worst_case(quarter, half, {1: 1}, 1) - some) < mp.eps
+
+
+@pytest.mark.parametrize(
+    ("step", "units"),
+    [
+        pytest.param(*(step, units), marks=[] if units == 1000 else [pytest.mark.slow])
+        for step in ("0.0379", "0.0519", "0.0449")
+        for units in (400, 600, 800, 1000)
+    ],
+)
+def test_a_thousand_steps_of_floats_lose_nothing(step: str, units: int) -> None:
+    """The reported worst case of equal launches is at or above a sum of binomials at 60 digits.
+
+    Both chances of a response at these epsilons are rounded down by nearly half a unit in the last
+    place as floats, which a thousand steps add up.
+    """
+    each = Fraction(step)
+    found = worst_cases(Fraction(0), each, ((1, 1),), Fraction(9, 10))
+    p = likelier(each)
+    true = mp.fsum(
+        mp.binomial(units, up)
+        * p**up
+        * (1 - p) ** (units - up)
+        * over(real((units - 2 * up) * each))
+        for up in range(units + 1)
+    )
+    assert true <= real(Fraction(found[units])) <= true * (1 + real("1e-11"))
+
+
+@pytest.mark.parametrize(("limit", "slack"), [("MOST_WORK", "9e-7"), ("MOST_KEPT", "7e-7")])
+def test_menus_that_are_too_much_work_are_refused(
+    monkeypatch: pytest.MonkeyPatch, limit: str, slack: str
+) -> None:
+    """A curator opens menus that analysts send, so time and memory are bounded."""
+    menu = Menu("0.01", MENU, slack=slack)  # opened nowhere else, so not remembered
+    monkeypatch.setattr(worst_case, limit, 10**4)
+    with pytest.raises(ValueError, match="too much work"):
+        menu.open(ApproxDP(1, "1e-6"))
+    monkeypatch.undo()
+    assert menu.open(ApproxDP(1, "1e-6")).within
+
+
+def test_a_cost_beyond_every_budget_is_never_paid() -> None:
+    """However large it is."""
+    account = Menu("0.01", [1, 2], [1, 10**30], slack="8e-7").open(ApproxDP(1, "1e-6"))
+    assert account.add(ApproxDP("0.01", 0)).within
+    assert not account.add(ApproxDP("0.02", 0)).within
+
+
+def test_a_menu_that_is_known_takes_the_steps_of_a_new_one() -> None:
+    """At 1b177ec it took none, so that a refusal showed what a colleague had sent."""
+    rule, taken = Menu("1/91", [1, 2, 5], slack="1e-7"), []
+    for _ in range(2):
+        with quickly() as left:
+            before = left.steps
+            rule.open(ApproxDP(1, "1e-6"))
+            taken.append(before - left.steps)
+    assert taken[0] == taken[1] > 0

@@ -1,0 +1,76 @@
+"""The text of a message's query is written once, and is always that of the codec."""
+
+from typing import Any
+
+import pytest
+
+from curator.codec import CODEC, CodecError
+from curator.logs.written import Written
+from mechanisms import Count, Gaussian, column
+from queryable import Launch
+from tests.strategies import RandomWord
+
+LAUNCH = Launch(Gaussian(Count(column("age") >= 65), rho="1/50"))
+PATH = (0, "by name")
+
+
+class Counting:
+    """A codec that counts how often a query is written."""
+
+    def __init__(self) -> None:
+        self.limits, self.queries = CODEC.limits, 0
+
+    def encode(self, value: Any) -> bytes:
+        self.queries += type(value) is not tuple
+        return CODEC.encode(value)
+
+
+def test_a_query_is_written_once() -> None:
+    codec = Counting()
+    written = Written(codec)  # type: ignore[arg-type]
+    assert written.canonical((PATH, LAUNCH)) == CODEC.encode((PATH, LAUNCH))
+    assert written.query(LAUNCH).encode() == CODEC.encode(LAUNCH)
+    assert codec.queries == 1
+
+
+def test_a_query_that_was_sent_as_a_text_is_not_written() -> None:
+    codec = Counting()
+    written = Written(codec)  # type: ignore[arg-type]
+    query, text = CODEC.read(CODEC.encode(LAUNCH))
+    written.send(query, text)
+    assert written.canonical((PATH, query)) == CODEC.encode((PATH, LAUNCH))
+    assert written.query(query).encode() == CODEC.encode(LAUNCH)
+    assert codec.queries == 0
+    written.send(None, None)
+    written.canonical((PATH, query))
+    assert codec.queries == 1
+
+
+def test_a_query_that_has_changed_has_its_new_text() -> None:
+    """A list can be changed between two messages."""
+    written, query = Written(CODEC), [1, 2]
+    first = written.canonical(((), query))
+    query.append(3)
+    assert written.canonical(((), query)) == CODEC.encode(((), query)) != first
+    assert written.query(query).encode() == CODEC.encode(query)
+
+
+@pytest.mark.parametrize("answer", [None, False, 3, (False, 2), ((0,), 2), ((0,), (1, 2))])
+def test_answers_are_written_as_by_the_codec(answer: Any) -> None:
+    """An answer to several questions may look like a path and a query."""
+    written = Written(CODEC)
+    written.canonical((PATH, LAUNCH))
+    assert written.canonical(answer) == CODEC.encode(answer)
+    assert written.query(LAUNCH).encode() == CODEC.encode(LAUNCH)
+
+
+def test_what_cannot_be_written_is_refused_as_by_the_codec() -> None:
+    """Something without a tag, and a query that is nested as deep as a text may be."""
+    nested: Any = 1
+    for _ in range(CODEC.limits.depth):
+        nested = (nested,)
+    CODEC.encode(nested)
+    for query in (Launch(RandomWord()), nested):
+        for write in (CODEC.encode, Written(CODEC).canonical):
+            with pytest.raises(CodecError):
+                write((PATH, query))

@@ -1,0 +1,58 @@
+import itertools
+import socket
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curator.service.workers.frames import LIMIT, Channel, Frame, FrameError, Frames
+
+HEADERS = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.text()))
+FRAMES = st.builds(Frame, HEADERS, st.binary())
+
+
+@settings(max_examples=40)
+@given(st.lists(FRAMES, max_size=5), st.lists(st.integers(0, 300)))
+def test_frames_are_read_back_however_they_are_cut(sent: list[Frame], cuts: list[int]) -> None:
+    whole = b"".join(each.packed() for each in sent)
+    frames, read = Frames(), []
+    places = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
+    for start, stop in itertools.pairwise(places):
+        read += frames.feed(whole[start:stop])
+    assert read == sent
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"\0\0\0\2{}", b"\0\0\0\3[]\n", b"\0\0\0\3no\n", b"\0\0\0\0"),
+        (LIMIT + 1).to_bytes(4, "big"),
+    ],
+)
+def test_what_is_no_frame(data: bytes) -> None:
+    with pytest.raises(FrameError):
+        list(Frames().feed(data))
+
+
+def test_a_channel_receives_frames_and_then_the_end() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        channel = Channel(other)
+        one.sendall(Frame({"a": 1}, b"x").packed() + Frame({"b": 2}).packed()[:6])
+        assert channel.receive() == Frame({"a": 1}, b"x")
+        one.sendall(Frame({"b": 2}).packed()[6:])
+        assert channel.receive() == Frame({"b": 2})
+        Channel(one).send(Frame({"c": 3}))
+        assert channel.receive() == Frame({"c": 3})
+        one.close()
+        assert channel.receive() is None
+
+
+def test_a_frame_to_an_end_that_is_closed_goes_nowhere() -> None:
+    """A worker whose front was killed ends as if told to; its owner reads no traceback."""
+    one, other = socket.socketpair()
+    with other:
+        one.close()
+        channel = Channel(other)
+        channel.send(Frame({"a": 1}))
+        assert channel.receive() is None
