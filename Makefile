@@ -12,7 +12,7 @@
 #   make house   how many lines, modules, names and words there are
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make docs    build the site in build/site; to read it: python -m http.server -d build/site
-#   make readme  bring the generated parts of README.md up to date
+#   make claims  bring the generated parts of docs/claims.md up to date
 #   make recipes run docs/recipes.md and save what it prints
 #   make clean   delete .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -27,7 +27,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 house notebooks docs readme recipes clean
+.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 house notebooks docs claims recipes clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -71,7 +71,7 @@ notebooks: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file .mkdocs.yml
 
-readme: $(VENV)/.installed-test
+claims: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py
 
 recipes: $(VENV)/.installed-test

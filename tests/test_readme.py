@@ -1,6 +1,6 @@
-"""The README is part of the product: its code runs, its tables are true, its paths exist.
+"""The README and the page of claims: code runs, tables are true, paths exist.
 
-`python tests/test_readme.py` (`make readme`) writes the generated table into it.
+`python tests/test_readme.py` (`make claims`) writes the generated table into docs/claims.md.
 """
 
 import re
@@ -11,12 +11,12 @@ import pytest
 from composition import validity
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
-BEGIN, END = "<!-- validity: begin (make readme) -->\n", "<!-- validity: end -->"
+README, CLAIMS = ROOT / "README.md", ROOT / "docs" / "claims.md"
+BEGIN, END = "<!-- validity: begin (make claims) -->\n", "<!-- validity: end -->"
 
 
-def text() -> str:
-    return README.read_text(encoding="utf-8")
+def text(page: Path = README) -> str:
+    return page.read_text(encoding="utf-8")
 
 
 def blocks(language: str, of: str) -> list[str]:
@@ -31,16 +31,16 @@ def parted() -> tuple[str, str]:
     return f"{before}{end}{after}", section
 
 
-def with_validity(readme: str) -> str:
+def with_validity(page: str) -> str:
     """The text with the validity table as the code has it now."""
-    before, rest = readme.split(BEGIN)
+    before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}{validity.as_markdown()}{END}{after}"
 
 
 def claims() -> list[list[str]]:
     """The cells of the table claim, theorem, module, test."""
-    table = text().split("| Claim |")[1].split("\n\n")[0]
+    table = text(CLAIMS).split("| Claim |")[1].split("\n\n")[0]
     return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
 
 
@@ -60,11 +60,11 @@ def test_there_is_code() -> None:
 
 
 def test_validity_table_is_up_to_date() -> None:
-    assert with_validity(text()) == text(), "run `make readme`"
+    assert with_validity(text(CLAIMS)) == text(CLAIMS), "run `make claims`"
 
 
 def test_a_stale_table_is_noticed() -> None:
-    stale = text().replace(BEGIN, f"{BEGIN}| GDP | Basic | yes | yes | yes |\n")
+    stale = text(CLAIMS).replace(BEGIN, f"{BEGIN}| GDP | Basic | yes | yes | yes |\n")
     assert with_validity(stale) != stale
 
 
@@ -87,9 +87,14 @@ def test_make_targets_exist(page: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", text()):
-        assert (ROOT / target).exists(), target
+    for page in (README, CLAIMS):
+        for target in re.findall(r"\]\(([^)#:]+)\)", text(page)):
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text().split()) <= 2200
 
 
 if __name__ == "__main__":
-    README.write_text(with_validity(text()), encoding="utf-8")
+    CLAIMS.write_text(with_validity(text(CLAIMS)), encoding="utf-8")
