@@ -44,7 +44,7 @@ class Column(Enum):
     SEQUENTIAL = "sequential"
     """A launch retires the earlier mechanisms, or all mechanisms are noninteractive."""
     GROWING = "growing"
-    """The cells to the left, also if continual mechanisms get batches of records meanwhile."""
+    """The cells to the left, even if continual mechanisms get batches of records meanwhile."""
 
 
 COMPOSED = (Column.FIXED, Column.ADAPTIVE, Column.SEQUENTIAL)

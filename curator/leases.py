@@ -1,4 +1,4 @@
-"""Leases that are held while a root is open, also if nobody sends it a message.
+"""Leases that are held while a root is open, even if nobody sends it a message.
 
 Responsible for one thread in a process, which renews the leases of all open roots. It keeps neither
 the process nor a root alive: it has weak references to the journals, and it ends when there are no

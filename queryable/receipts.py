@@ -68,7 +68,7 @@ class Account(ABC):
         """The account as a tuple of integers; `like.unpacked` is the inverse.
 
         A log keeps one account for each launch. Tuples of integers are small and the garbage
-        collector does not scan them. The default, also where `like` belongs to another compositor,
+        collector does not scan them. The default, even where `like` belongs to another compositor,
         is the account itself.
         """
         return self

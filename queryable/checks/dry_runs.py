@@ -162,7 +162,7 @@ class Dry(Standing):
     """A mechanism that is asked with nothing run; it stands in for all that reads data.
 
     Attributes:
-        sure: whether what a compositor does is known, also where charges depend on answers.
+        sure: whether what a compositor does is known, even where charges depend on answers.
         unknown: whether a query was not understood by any state of what it was sent to.
     """
 

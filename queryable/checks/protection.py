@@ -55,7 +55,7 @@ class Protected:
         return f"Each person has {has}; for a person with k of them, read privacy_loss(d_in=k)."
 
 
-_ALONE = "each {} on its own, also if several belong to one person"
+_ALONE = "each {} on its own, even if several belong to one person"
 ROW = Protected("row", _ALONE.format("row"))
 RECORD = Protected("record", _ALONE.format("record"))
 

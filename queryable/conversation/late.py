@@ -24,7 +24,7 @@ def late(run: Any, frames: list[Frame], error: BaseException) -> None:
     """
     if error is run.unkept or is_interrupt(error) or type(error) is OtherVersionError:
         raise error
-    if run.reads is not None:  # it is read once, also if it is wrong
+    if run.reads is not None:  # it is read once, even if it is wrong
         run.memo[run.reads] = Wrong(error)
         run.reads = None
     if type(error) is UnlikeError and frames:

@@ -1,6 +1,6 @@
 """The names of blocks that the owner of a root's data has opened and closed. All of it is public.
 
-It is kept for every root, also where no `Blocks` runs yet: one that is launched later knows the
+It is kept for every root, even where no `Blocks` runs yet: one that is launched later knows the
 blocks that there are.
 """
 

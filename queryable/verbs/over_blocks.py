@@ -53,7 +53,7 @@ class OverBlocks(ABC):
 
         Args:
             blocks: the names of the blocks, each once; or `Last(7)` for the last seven. A launch
-                with a `name` happens once, also if there are new blocks since.
+                with a `name` happens once, even if there are new blocks since.
             d_out, name: as for `launch`.
 
         Raises: as `launch`; a refusal names the blocks that cannot pay.

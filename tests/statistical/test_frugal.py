@@ -1,4 +1,4 @@
-"""Intervals of a frugal person cover at their level, also if questions are chosen by answers.
+"""Intervals of a frugal person cover at their level, even if questions are chosen by answers.
 
 The worst analyst knows the data. It asks for cells, looks at the noise, and then asks for the union
 of the cells whose noise is positive, the question whose estimate is farthest off, and for the union

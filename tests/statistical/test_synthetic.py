@@ -50,7 +50,7 @@ def asked(root: Queryable, names: tuple[str, ...], where: np.ndarray) -> tuple[M
 
 
 def covers(found: Modelled, truth: int, narrower: float = 1, **options: bool) -> bool:
-    """Whether the interval has the truth, also if it were narrower."""
+    """Whether the interval has the truth, even if it were narrower."""
     low, high = found.interval(LEVEL, **options)  # type: ignore[misc]
     middle, half = (low + high) / 2, (high - low) / 2
     return bool(abs(truth - middle) <= narrower * half)

@@ -125,7 +125,7 @@ class AnalystProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def shutdown(self) -> None:
-        """End a connection without a request, also if the client is idle and does not read."""
+        """End a connection without a request, even if the client is idle and does not read."""
         super().shutdown()
         if self.transport.is_closing():
             self.loop.call_later(_FAREWELL, self.transport.abort)

@@ -134,7 +134,7 @@ class Dialect(Protocol):
         """The largest whole float at or below the value."""
 
     def as_double(self, value: Expression) -> Expression:
-        """A float of any width as a 64-bit float. `clipped` makes it finite, also if it is NaN."""
+        """A float of any width as a 64-bit float. `clipped` makes it finite, even if it is NaN."""
 
     def as_single(self, value: Expression) -> Expression:
         """A float rounded to 32 bits, as a 64-bit float."""

@@ -82,7 +82,7 @@ class Quantiles(Aggregate):
 
     @property
     def several_levels(self) -> tuple[Fraction, ...]:
-        """The levels as a tuple, also if there is one."""
+        """The levels as a tuple, even if there is one."""
         return self.levels if isinstance(self.levels, tuple) else (self.levels,)
 
     @property

@@ -38,7 +38,7 @@ class InOrder:
         """The cells of a column, None where one is missing, or where its type has no keys.
 
         Two cells have equal keys (`queryable.data.keys`) if and only if DuckDB says that they are
-        equal. Reading fails at no cell, also where Python has no such time.
+        equal. Reading fails at no cell, even where Python has no such time.
 
         Raises:
             KeyError: there is no such column.

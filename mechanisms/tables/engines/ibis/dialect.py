@@ -231,7 +231,7 @@ class IbisDialect:
         return text
 
     def uncollated(self, text: Expression) -> Expression:
-        """A text in the database's own collation, also if it is made of several collations."""
+        """A text in the database's own collation, even if it is made of several collations."""
         return text
 
     def changed(self, function: str, text: Expression) -> Expression:

@@ -233,7 +233,7 @@ def test_clients_see_what_others_ask(served: Served) -> None:
 
 
 def test_names_and_handles_are_kept(served: Served) -> None:
-    """A named child has one handle, also if its launch is sent again by another client."""
+    """A named child has one handle, even if its launch is sent again by another client."""
     table = served.handle()
     search = table.launch(SEARCH, name="search")
     assert table.launch(SEARCH, name="search") is search

@@ -47,7 +47,7 @@ def test_another_file_of_an_id_is_refused(tmp_path: Path, folder: BatchFolder) -
 def test_two_processes_at_once(
     tmp_path: Path, folder: BatchFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file that is there first stays, also if it comes between the look and the copy."""
+    """The file that is there first stays, even if it comes between the look and the copy."""
     flush = os.fsync
     for text, fits in (("age\n1\n", True), ("age\n2\n", False)):
         path = tmp_path / str(fits)

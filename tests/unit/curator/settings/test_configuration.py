@@ -313,7 +313,7 @@ def test_what_to_install_for_data_is_said(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_patterns_and_databases(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative to the file, also if its folder's name looks like a pattern."""
+    """Relative to the file, even if its folder's name looks like a pattern."""
     odd = folder / "a[1]"
     odd.mkdir()
     for name in ("part-1.csv", "part-2.csv", "odd[1].csv"):

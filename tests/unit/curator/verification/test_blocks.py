@@ -338,7 +338,7 @@ def test_last_blocks_that_are_not_the_last_are_found() -> None:
 
 
 def test_a_launch_that_was_under_way_stands() -> None:
-    """Its charges count, also if some of several were refused."""
+    """Its charges count, even if some of several were refused."""
     many = LaunchMany([LaunchOver(WORD, ["a"]), LaunchOver(MUCH, ["a"]), LaunchOver(WORD, ["a"])])
     events = events_of(ONE, (*fed("a"), LaunchOver(WORD, ["a"]), many), [])
     assert events[-1].kind == "answer"

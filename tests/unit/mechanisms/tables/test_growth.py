@@ -339,7 +339,7 @@ def test_feeding_a_tree(tmp_path: Path) -> None:
 
 
 def test_counters_bound_the_rows_of_units() -> None:
-    """Over all batches, also where the table chooses rows of its own."""
+    """Over all batches, even where the table chooses rows of its own."""
     table = Table(AGES, privacy_unit="who", max_rows=2)
     visits = Queryable(FiltCon(ZCDP(10**9)), table, coins=SeededCoins(1), allow_seeded=True)
     with pytest.raises(QueryError, match=r"per=visits\.unit"):

@@ -150,9 +150,9 @@ def patients() -> Table:
 
 WHOM: list[tuple[Any, str]] = [
     (patients, "one patient: at most 4 of their rows are counted in at most 2 groups"),
-    (lambda: Table(PEOPLE), "one row: each row on its own, also if several belong to one person"),
-    (lambda: PEOPLE, "one row: each row on its own, also if several belong to one person"),
-    (lambda: [1, 2], "one record: each record on its own, also if several belong to one person"),
+    (lambda: Table(PEOPLE), "one row: each row on its own, even if several belong to one person"),
+    (lambda: PEOPLE, "one row: each row on its own, even if several belong to one person"),
+    (lambda: [1, 2], "one record: each record on its own, even if several belong to one person"),
 ]
 
 

@@ -172,7 +172,7 @@ def test_dropped_children_are_gone_and_others_stay() -> None:
 
 
 def test_a_subclass_that_understands_a_query_otherwise_passes_none_on_unread() -> None:
-    """Its `understood` decides, also where the class above it passes queries on as they are."""
+    """Its `understood` decides, even where the class above it passes queries on as they are."""
 
     class Deaf(FiltCon):
         def understood(self, own: Any, query: Any, live: Live) -> Any:

@@ -20,7 +20,7 @@ def test_a_small_tree() -> None:
         q.launch(FiltCon(PureDP(1)))
     assert q.tree() == (
         "FiltCon  PureDP(epsilon=0.5)  live  1 refused\n"
-        "|  protects one record: each record on its own, also if several belong to one person\n"
+        "|  protects one record: each record on its own, even if several belong to one person\n"
         "|  [############........] 60%  spent PureDP(epsilon=0.3), remaining PureDP(epsilon=0.2)\n"
         "|- visits: Toy  PureDP(epsilon=0.1)  20% of its parent's budget  live\n"
         "`- [1] FiltCon  PureDP(epsilon=0.2)  40% of its parent's budget  live\n"

@@ -86,7 +86,7 @@ COMPOSITORS = (
 
 @pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
 def test_the_intent_comes_before_the_run(mechanism: Any) -> None:
-    """Once for a message, also where a person runs two mechanisms in it."""
+    """Once for a message, even where a person runs two mechanisms in it."""
     handle, notes = running(mechanism)
     handle.ask(recorder(notes))
     runs = 2 if "Twice" in str(mechanism) else 1

@@ -208,7 +208,7 @@ def test_the_encoding_that_a_file_was_probably_written_in() -> None:
 
 
 def test_a_configuration_names_the_encoding(tmp_path: Path) -> None:
-    """And says what was not read, also if the data do not grow."""
+    """And says what was not read, even if the data do not grow."""
     stated = 'ledger = "l.db"\nkey = "k"\n[datasets.a]\nsource = "a.csv"\nbudget = { zcdp = 1 }\n'
     (tmp_path / "a.csv").write_bytes(TEXT.encode("utf-16"))
     for more, count in ((stated, None), (stated + 'encoding = "utf-16"\n', 2)):

@@ -118,7 +118,7 @@ def test_no_cell_makes_the_report_fail(path: Path) -> None:
 def test_nothing_that_an_analyst_holds_shows_a_cell(
     path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Not a repr, a display, an error or a log, also if launches are refused."""
+    """Not a repr, a display, an error or a log, even if launches are refused."""
     caplog.set_level(logging.DEBUG)
     path.write_text(f'x,y\n"{SECRET}","{SECRET}"\n1,2\n"5')
     shown: list[str] = []
