@@ -19,7 +19,7 @@ from composition.rules import RunningAccount
 from curator.codec import Codec
 from curator.logs.keeping import Keeping
 from curator.logs.reading import Reader, entry_of
-from curator.logs.story import Written, coins_of
+from curator.logs.story import LoggedMessage, coins_of
 from curator.logs.targets import Adaptive, Target, Unit, Where
 from queryable.conversation import Node
 from queryable.conversation.alone import around, only
@@ -120,7 +120,7 @@ class Gathered:
 
     # Putting in place
 
-    def settle(self, last: Written) -> None:
+    def settle(self, last: LoggedMessage) -> None:
         """Put in place what was gathered.
 
         Args:

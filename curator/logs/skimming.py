@@ -29,7 +29,7 @@ from curator.logs.gathering import Gathered
 from curator.logs.keeping import Keeping
 from curator.logs.reading import Reader, coins_at, entry_of
 from curator.logs.requests import Requests
-from curator.logs.story import Written, charges_of, coins_of, past_of, request_of, same_by
+from curator.logs.story import LoggedMessage, charges_of, coins_of, past_of, request_of, same_by
 from curator.logs.targets import Where
 from queryable.conversation import Run
 from queryable.conversation.recalling import Recall
@@ -87,14 +87,14 @@ class Skim:
         self._gathered = Gathered(root, reader, coins, codec, keeping)
         self.requests = Requests()
 
-    def fold(self, messages: Iterable[Written]) -> None:
+    def fold(self, messages: Iterable[LoggedMessage]) -> None:
         """Fold messages.
 
         Raises:
             HandleError: a message does not lead to its answer: the code is not the same.
             LedgerError: a batch is missing, or is another one.
         """
-        last: Written | None = None
+        last: LoggedMessage | None = None
         for message in messages:
             count = self._skimmed(message)
             if count:
@@ -110,7 +110,7 @@ class Skim:
         if last is not None:
             self._gathered.settle(last)
 
-    def _folded(self, message: Written) -> int:
+    def _folded(self, message: LoggedMessage) -> int:
         """Fold a message; how many entries it has."""
         asked, answered = message.asked, message.answered
         before = self._root.settled().exchanges
@@ -122,7 +122,7 @@ class Skim:
             fold(self._root, [past_of(asked, answered, self._coins, self._codec)])
         return self._root.settled().exchanges - before
 
-    def _skimmed(self, message: Written) -> int:
+    def _skimmed(self, message: LoggedMessage) -> int:
         """Skim a message; how many entries it has, or 0 if it is to be folded."""
         effects = _effects_of(message)
         if not effects:
@@ -141,7 +141,7 @@ class Skim:
         self._gathered.add(where, message.place, told, message.asked.get("names", ()))
         return len(effects)
 
-    def _start(self, message: Written, where: Where, charges: Charges) -> bool:
+    def _start(self, message: LoggedMessage, where: Where, charges: Charges) -> bool:
         """Take the launch of a child, whose mechanism and claim are decoded."""
         node, decode = where.compositor, self._codec.decode
         if node is None or type(node.mechanism) is ExPost or not _are_plain(charges, 1):
@@ -176,7 +176,7 @@ class Skim:
         return True
 
 
-def _effects_of(message: Written) -> Effects:
+def _effects_of(message: LoggedMessage) -> Effects:
     """The effect of each entry of a message; () if it is to be folded."""
     answered = message.answered
     if message.fed or message.interrupted or "retired" in answered:
@@ -202,7 +202,7 @@ def _agree(effect: Effect, answer: Any) -> bool:
     return tag == _TAGS[effect] and ("child" in answer) is (effect is Effect.STARTED)
 
 
-def _charge(message: Written, where: Where, effects: Effects, charges: Charges) -> bool:
+def _charge(message: LoggedMessage, where: Where, effects: Effects, charges: Charges) -> bool:
     """Take launches of measurements, some of which may be refused."""
     node = where.compositor
     if node is None or "still" in message.answered or not _are_plain(charges, len(effects)):
@@ -215,7 +215,7 @@ def _charge(message: Written, where: Where, effects: Effects, charges: Charges) 
     return True
 
 
-def _pass(message: Written, where: Where, kinds: set[Effect], charges: Charges) -> bool:
+def _pass(message: LoggedMessage, where: Where, kinds: set[Effect], charges: Charges) -> bool:
     """Take questions, or launches that charge nothing."""
     refused = kinds == _REFUSED
     if Effect.MEASURED in kinds:

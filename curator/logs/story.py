@@ -59,7 +59,7 @@ class Story:
     closed: bool = False
 
 
-class Written(NamedTuple):
+class LoggedMessage(NamedTuple):
     """A message that is part of the history, as its events have it.
 
     Attributes:
@@ -134,7 +134,7 @@ class Telling:
                     raise _out_of_order(event)
             self.head = event
 
-    def messages(self) -> Iterator[Written]:
+    def messages(self) -> Iterator[LoggedMessage]:
         """The messages that are part of the history, those of the data's owner among them."""
         for event in self._events:
             kind, pending, self.head = event.kind, self.pending, event
@@ -152,10 +152,10 @@ class Telling:
                         raise _foreign(event)
                     asked = body_of(pending, _ASKED)
                     interrupted = event.seq != pending.seq + 1
-                    yield Written(pending.seq, asked, body, interrupted=interrupted)
+                    yield LoggedMessage(pending.seq, asked, body, interrupted=interrupted)
             elif kind in ("exchange", "update") and pending is None:
                 body = body_of(event, _BOTH)
-                yield Written(event.seq, body, body, fed=kind == "update")
+                yield LoggedMessage(event.seq, body, body, fed=kind == "update")
             elif kind == "again" and self._belongs(body_of(event)):
                 self.tries += 1
             elif kind == "closed":
