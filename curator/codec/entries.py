@@ -54,6 +54,17 @@ class Entry:
                 raise ValueError(f"a field is named {quoted(name)}; write it in lower case")
 
 
+_WORDS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])(?=[0-9])")
+
+
+def default_tag(kind: type) -> str:
+    """The tag of a class that has no other: the words of its name, and version 1.
+
+    `GDPResidue` has `gdp-residue/1`, and `Rogers2016Odometer` `rogers-2016-odometer/1`.
+    """
+    return f"{_WORDS.sub('-', kind.__name__).lower()}/1"
+
+
 def entry_of(tag: str, kind: type) -> Entry:
     """The entry of an attrs class: the arguments of its constructor, with their annotations.
 
