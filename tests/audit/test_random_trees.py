@@ -24,7 +24,7 @@ from composition.rules.additive import AdditiveAccount
 from mechanisms.counters import contributions
 from queryable import RDP, ZCDP, ApproxDP, ApproxZCDP, InteractiveMechanism, PureDP
 from queryable.audit.divergences import hockey_stick_below, renyi_divergence_below
-from queryable.checks import datasets
+from queryable.checks import fit
 from queryable.data.rows import column_values
 from queryable.losses import Loss
 from tests.audit import random_cases
@@ -123,7 +123,7 @@ Patch = pytest.MonkeyPatch
 
 def of_anyone(patch: Patch) -> None:
     """Claims are charged whoever they protect."""
-    patch.setattr(datasets, "require_charged_for", lambda *which: None)
+    patch.setattr(fit, "require_charged_for", lambda *which: None)
 
 
 def of_what_the_data_protect(patch: Patch) -> None:
