@@ -1,7 +1,7 @@
 """Which theorem covers which composition, as one table.
 
 `composition.proofs` looks a composition up here when it is constructed and at every launch; what no
-row covers is refused. The README's table is generated from these rows.
+row covers is refused. The table in docs/claims.md is generated from these rows.
 """
 
 from composition.rules import (
@@ -302,7 +302,7 @@ VALIDITY: tuple[Row, ...] = (
 
 
 def as_markdown() -> str:
-    """The table in Markdown, for the README, followed by the meaning of its conditions."""
+    """The table in Markdown, for docs/claims.md, followed by the meaning of its conditions."""
     header = (
         "| Children | Rule | Fixed, interleaved | Adaptive, interleaved | Sequential | "
         "These, and the data grow |\n"

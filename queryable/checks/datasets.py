@@ -2,7 +2,7 @@
 
 Responsible for checks that prevent mistakes. Mechanisms get arrays as read-only views; `rehearse`
 refuses the data of a queryable; a data set that protects less than its owner may think is warned
-about. None of them is a sandbox: see the README. What fits a data set is decided in `fit`.
+about. None of them is a sandbox: see docs/claims.md. What fits a data set is decided in `fit`.
 """
 
 import re
