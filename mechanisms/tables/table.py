@@ -51,7 +51,7 @@ class Table(FromTable, Tabular, GrowingTable):
         Claim: a statistic moves by at most its declared sensitivity when one privacy unit is added
             or removed: a row, or with `privacy_unit` all rows of one person. A statistic declared
             for another unit than the table's fails before the data are read.
-        Theorem: docs/tables.md, contribution bounding.
+        Theorem: docs/tables/units.md, contribution bounding.
         Assumes: the source does not change, and its rows are independent of each other: it is not
             behind a join, limit or window in which one unit's rows decide about another's. A CSV
             file's records close the quotations that they open, as those that programs write do.
@@ -221,7 +221,7 @@ class Table(FromTable, Tabular, GrowingTable):
             Claim: a joined row belongs to one unit, and statistics that are declared
                 `per=joined.unit` move by at most their sensitivities when a unit is added or
                 removed, on both sides of the join.
-            Theorem: docs/tables.md, joins.
+            Theorem: docs/tables/units.md, joined rows.
             Assumes: the public table contains nothing that depends on private rows. Two private
                 tables name the same person by the same value.
             Checked by: tests/unit/mechanisms/tables/test_joins.py

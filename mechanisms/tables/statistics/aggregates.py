@@ -74,7 +74,7 @@ class Aggregate(Estimable):
     Privacy:
         Claim: adding or removing a privacy unit moves the value by at most `l1` and `l2` in these
             norms: the number of a unit's rows that are counted, times what a row adds.
-        Theorem: docs/tables.md, contribution bounding.
+        Theorem: docs/tables/units.md, contribution bounding.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
     """
 

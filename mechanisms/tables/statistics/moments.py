@@ -1,7 +1,7 @@
 """`Mean`, `Variance` and `Std`: vectors of integers that are released, and estimates from them.
 
 Each is a vector of sums, scaled so that one noise scale serves all entries. Intervals are about the
-clipped numbers themselves: docs/tables.md, intervals of means, says why they hold.
+clipped numbers themselves: docs/tables/intervals.md says why they hold.
 """
 
 from fractions import Fraction

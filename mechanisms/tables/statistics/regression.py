@@ -1,7 +1,7 @@
 """`Covariance`, `Correlation` and `Regression`, computed from sums of products.
 
 Estimates and intervals are postprocessing of one released vector (`products`). Intervals enclose
-the estimate over the box of the noiseless sums: docs/tables.md, intervals of released estimates.
+the estimate over the box of the noiseless sums: docs/tables/intervals.md says why they hold.
 """
 
 from collections.abc import Iterator

@@ -47,7 +47,7 @@ class CountUnits(Aggregate):
         Claim: adding or removing a unit moves the count by at most 1; in groups, at most `groups`
             counts by 1 each, with `groups` the smaller of `per.groups` and how many groups there
             are.
-        Theorem: docs/tables.md, contribution bounding, counting units.
+        Theorem: docs/tables/units.md, contribution bounding, counting units.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
 
     Args:
@@ -162,7 +162,7 @@ class UnitSizes(Aggregate):
 
     Privacy:
         Claim: adding or removing a unit moves one number by 1; in groups, as for `CountUnits`.
-        Theorem: docs/tables.md, contribution bounding, counting units.
+        Theorem: docs/tables/units.md, contribution bounding, counting units.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
 
     Args:

@@ -91,7 +91,7 @@ def record(rng: random.Random, width: int) -> bytes:
 
 
 def test_a_file_has_the_rows_of_its_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claim in docs/tables.md, also across pieces and for records that are too long."""
+    """The claim in docs/tables/files.md, also across pieces and for records that are too long."""
     rng = random.Random(5)
     for _ in range(60):
         monkeypatch.setattr(csv_lines, "PIECE", rng.choice([5, 40, 300, 2**20]))
