@@ -22,7 +22,7 @@ from curator.ledgers.groups import Wish
 from curator.logs.journal import LedgerJournal
 from curator.logs.story import Story, story_of
 from curator.verify import verify
-from queryable import ZCDP, InteractiveMechanism, MechanismFault, Queryable, QueryError
+from queryable import ZCDP, Ask, InteractiveMechanism, MechanismFault, Queryable, QueryError
 from queryable.conversation.recalling import Recall
 from queryable.messages import Failed, Launched, bare, entries_of, is_many
 from queryable.running.log import is_poll
@@ -201,7 +201,7 @@ class Life:
             assert (mine.opening, mine.loss) == (old.opening, old.loss_at(found))
         elif found < len(mine.view):
             asked = json.loads(story.pending.body)["query"]  # type: ignore[union-attr]
-            place = next(i for i in done if text(old.steps[i].message.query) == asked) + 1
+            place = next(i for i in done if text(said(old.steps[i].message.query)) == asked) + 1
         moment = len(self.disk.log)
         mine.steps += [attrs.evolve(step, moment=moment) for step in old.steps[:place]]
         if found < len(mine.view):  # a step that was wrong has failed, and is in the view now
@@ -301,6 +301,11 @@ class _Worst(Random):
 
 def text(value: Any) -> str:
     return WATCHED.encode(bare(value)).decode()
+
+
+def said(query: Any) -> Any:
+    """A query without the way to the child that it is for: so it stands in the log."""
+    return said(query.query) if isinstance(query, Ask) else query
 
 
 def view_of(handle: Queryable, after: int = 0) -> list[str]:

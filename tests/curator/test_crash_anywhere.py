@@ -45,7 +45,7 @@ def crashes(seed: int, count: int, messages: int = 12, looks: int = 1) -> list[L
     found = [first]
     for _ in range(count):
         life = first
-        while life is first or (life.moments() and chance.randrange(3) == 0):
+        while life is first or (life.moments() and chance.randrange(3) > 0):
             moment = min(chance.choices(life.moments(), k=1 if life is first else 2))
             life = life.next(moment, killed=chance.randrange(5) == 0)
             found.append(life)
@@ -53,7 +53,7 @@ def crashes(seed: int, count: int, messages: int = 12, looks: int = 1) -> list[L
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(28, 40), pytest.param(range(100), marks=pytest.mark.slow)], ids=["12", "100"]
+    "seeds", [range(40, 52), pytest.param(range(100), marks=pytest.mark.slow)], ids=["12", "100"]
 )
 def test_random_crashes(seeds: range) -> None:
     """So many random analyses: their messages reach everything that the simulation is about.
