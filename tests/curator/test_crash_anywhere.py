@@ -25,8 +25,9 @@ from mechanisms import (
     Refine,
     SparseVector,
 )
-from queryable import ZCDP, AskMany, Launch, LaunchMany, PrivacyLossQuery, PureDP
+from queryable import ZCDP, Launch, PrivacyLossQuery, PureDP
 from queryable.conversation.recalling import Unplayed
+from queryable.messages import AskMany, LaunchMany
 from tests.curator import lives
 from tests.curator.analyses import FAULTY_AT_LAUNCH, SMALL, Message, Watched, parts, roots
 from tests.curator.lives import EACH, Life
@@ -36,8 +37,14 @@ from tests.strategies import RandomBits
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 
-def crashes(seed: int, count: int, messages: int = 12, looks: int = 1) -> list[Life]:
-    """The lives of a random analysis with so many crashes, and some more in a row."""
+def crashes(
+    seed: int, count: int, messages: int = 12, looks: int = 1, more: tuple[int, int] = (1, 3)
+) -> list[Life]:
+    """The lives of a random analysis with so many crashes, and in some cases more in a row.
+
+    Args:
+        more: in how many of how many cases.
+    """
     chance = Random(seed)
     first = Life(Disk(), chance, looks=looks)
     number = chance.choice((1, 1, 2, 3))
@@ -45,7 +52,7 @@ def crashes(seed: int, count: int, messages: int = 12, looks: int = 1) -> list[L
     found = [first]
     for _ in range(count):
         life = first
-        while life is first or (life.moments() and chance.randrange(3) > 0):
+        while life is first or (life.moments() and chance.randrange(more[1]) < more[0]):
             moment = min(chance.choices(life.moments(), k=1 if life is first else 2))
             life = life.next(moment, killed=chance.randrange(5) == 0)
             found.append(life)
@@ -61,7 +68,7 @@ def test_random_crashes(seeds: range) -> None:
     The quick ones are 12 in a row with some messages that are given up, which is rare.
     """
     count = len(seeds)
-    found = [life for seed in seeds for life in crashes(seed, 2, looks=4)]
+    found = [life for seed in seeds for life in crashes(seed, 2, looks=4, more=(2, 3))]
     assert sum(life.again for life in found) > count // 5
     assert sum(life.given_up for life in found) > count // 50
     told = Counter(
