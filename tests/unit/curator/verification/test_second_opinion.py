@@ -1,0 +1,279 @@
+"""Faults in the accounting of rules, and what of the verification finds each of them.
+
+A fault is in the code that writes the ledger and in the process that verifies it, so it is found
+only by what does not use the faulty code.
+"""
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+import attrs
+import pytest
+
+import composition as c
+from composition.compositors.ex_post_claims import ExPostAccount
+from composition.rules import duality, renyi, residue, rogers, slack, weights
+from composition.rules.menus import menu
+from composition.rules.odometers import boundaries, renyi_odometer, time_uniform
+from curator.verify import VerificationError, verify
+from queryable import GDP, ZCDP, ApproxDP, Launch, PureDP
+from queryable.losses import conversions
+from tests.ledgers import events_of
+from tests.stored import STORED
+from tests.strategies import RandomWord
+from tests.unit.curator.verification.test_all_kinds import COARSE
+
+pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
+
+NUMBERS = count()
+SMALL, TENTH, LARGE, GAUSSIAN = PureDP("1/50"), PureDP("1/10"), PureDP("1/2"), GDP("1/10")
+NEARLY = Fraction(99, 100)
+ADDITIVE = sys.modules["composition.rules.additive"]  # a function of the room has its name
+SUMS, CHECK = "it should be", "above the budget"
+
+
+def filtered(rule: Any) -> Callable[[], Any]:
+    """Makes a filter, with a budget that no other one has, so that nothing is remembered of it."""
+    budget = ApproxDP(1, Fraction(1, 10**6 - next(NUMBERS)))
+    return lambda: c.FiltCon(budget, rule)
+
+
+def stopped(kind: Any, *given: Any, **named: Any) -> Callable[[], Any]:
+    """Makes a filter that a time-uniform odometer stops."""
+    return lambda: c.FiltCon(ApproxDP(1, "1e-6"), c.filter_of(kind(*given, **named)))
+
+
+def less(place: Any, name: str, factor: Fraction = NEARLY) -> Callable[[Any], None]:
+    """A function that gives a little less, or with a factor above 1 more, than it should."""
+    real = getattr(place, name)
+
+    def faulty(*given: Any, **named: Any) -> Any:
+        value = real(*given, **named)
+        return None if value is None else type(value)(value * factor)
+
+    return lambda patch: patch.setattr(place, name, faulty)
+
+
+def constant(place: Any, name: str, value: Any) -> Callable[[Any], None]:
+    return lambda patch: patch.setattr(place, name, value)
+
+
+MORE = 1 / NEARLY
+WHITEHOUSE, VIA_ZCDP, ROGERS = c.Whitehouse2023(), c.ViaZCDP(), c.Rogers2023()
+MENU = c.Menu("1/100", [1, 5])
+DELTA = Fraction(1, 10**6)
+
+FAULTS: dict[str, tuple[Any, Any, Any, str]] = {
+    "a sum of too little": (
+        lambda: c.FiltCon(PureDP(1)),
+        TENTH,
+        constant(
+            ADDITIVE,
+            "add_parts",
+            lambda parts, more: tuple(a + b * NEARLY for a, b in zip(parts, more, strict=True)),
+        ),
+        SUMS,
+    ),
+    "a sum that is not compared": (
+        lambda: c.FiltCon(PureDP(1)),
+        TENTH,
+        constant(ADDITIVE, "at_most", lambda value, most: value <= most * 2),
+        CHECK,
+    ),
+    "epsilon squared": (filtered(WHITEHOUSE), TENTH, less(weights.Whitehouse2023, "weight"), SUMS),
+    "its capacity": (
+        filtered(WHITEHOUSE),
+        TENTH,
+        less(weights.Whitehouse2023, "capacity", MORE),
+        "a capacity of",
+    ),
+    "rho": (filtered(VIA_ZCDP), TENTH, less(weights.ViaZCDP, "weight"), SUMS),
+    "the largest rho": (
+        filtered(VIA_ZCDP),
+        TENTH,
+        less(conversions, "largest_zcdp", MORE),
+        "a capacity of",
+    ),
+    "the capacity of Brownian noise": (
+        filtered(ROGERS),
+        TENTH,
+        less(weights.Rogers2023, "capacity", MORE),
+        "a capacity of",
+    ),
+    "mu squared": (filtered(c.ViaGDP()), GAUSSIAN, less(weights.ViaGDP, "weight"), SUMS),
+    "the largest mu": (
+        filtered(c.ViaGDP()),
+        GAUSSIAN,
+        less(conversions, "largest_gdp", MORE),
+        "a capacity of",
+    ),
+    "deltas that are left out": (
+        filtered(c.Whitehouse2023("5e-7")),
+        ApproxDP("1/100", "1e-8"),
+        constant(slack, "delta_of", lambda loss: Fraction(0)),
+        SUMS,
+    ),
+    "a weight that is not compared": (
+        filtered(WHITEHOUSE),
+        LARGE,
+        constant(slack.SlackAccount, "within", property(lambda self: self.weight < 4)),
+        CHECK,
+    ),
+    "the drift": (filtered(c.Rogers2016()), TENTH, less(rogers, "drift"), "has a drift of"),
+    "the first advanced filter": (
+        filtered(c.Rogers2016()),
+        SMALL,
+        constant(
+            rogers.RogersAccount,
+            "within",
+            property(lambda self: self.bound <= self.budget.epsilon * MORE**4),
+        ),
+        CHECK,
+    ),
+    "a mixture of orders": (
+        filtered(c.ViaRenyi([8, 16, 32, 64])),
+        SMALL,
+        less(renyi.Mixture, "epsilon", NEARLY**9),
+        CHECK,
+    ),
+    "sums of Renyi losses": (
+        filtered(c.ViaRenyi([8, 16, 32, 64])),
+        TENTH,
+        constant(renyi, "add_parts", lambda parts, more: parts),
+        SUMS,
+    ),
+    "units of a menu": (
+        filtered(MENU),
+        SMALL,
+        less(menu.Terms, "cost", Fraction(9, 10)),
+        SUMS,
+    ),
+    "the worst case of a menu": (
+        filtered(MENU),
+        SMALL,
+        constant(menu.MenuAccount, "within", property(lambda self: self.used < 9000)),
+        CHECK,
+    ),
+    "what a response leaves": (
+        filtered(c.GDPResidue()),
+        TENTH,
+        less(residue, "residue", 1 + Fraction(1, 10**6)),
+        "does not leave",
+    ),
+    "what the first response leaves": (
+        filtered(c.GDPResidue()),
+        TENTH,
+        less(residue, "first_residue", 1 + Fraction(1, 10**6)),
+        "does not leave",
+    ),
+    "what a Gaussian leaves": (
+        filtered(c.GDPResidue()),
+        GAUSSIAN,
+        less(residue, "sqrt_down", 1 + Fraction(1, 10**6)),
+        "does not leave",
+    ),
+    **{
+        f"the bound of {type(each).__name__}": (
+            stopped(type(each), **attrs.asdict(each, filter=lambda field, _: field.init)),
+            SMALL,
+            less(kind, name, Fraction(9, 10)),
+            CHECK,
+        )
+        for each, kind, name in (
+            (c.LinearOdometer("1e-6", 1), boundaries.LinearOdometer, "boundary"),
+            (c.MixtureOdometer("1e-6", "1/100"), boundaries.MixtureOdometer, "boundary"),
+            (
+                c.OneSidedMixtureOdometer("1e-6", "1/100"),
+                boundaries.OneSidedMixtureOdometer,
+                "boundary",
+            ),
+            (c.StitchedOdometer("1e-6", "1/100"), boundaries.StitchedOdometer, "boundary"),
+            (c.Rogers2016Odometer("1e-6", 1000), boundaries.Rogers2016Odometer, "boundary"),
+            (
+                c.RogersLemma64Odometer("1e-6", "1/100"),
+                boundaries.RogersLemma64Odometer,
+                "boundary",
+            ),
+            (c.RenyiOdometer("1e-6", [20, 40]), renyi_odometer.RenyiOdometer, "pure_bound"),
+        )
+    },
+    "sums of an odometer": (
+        lambda: c.OdomCon(ZCDP, c.MixtureOdometer("1e-6", "1/100")),
+        TENTH,
+        constant(time_uniform, "add_parts", lambda parts, more: parts),
+        SUMS,
+    ),
+    "the share of the deltas": (
+        stopped(c.MixtureOdometer, "8e-7", "1/100", deltas="9e-9", margin="1/20"),
+        ApproxDP("1/100", "4e-9"),
+        constant(time_uniform.TimeUniformAccount, "objection", ""),
+        CHECK,
+    ),
+    "the margin of the deltas": (
+        stopped(c.MixtureOdometer, "5e-7", "1/100", deltas="1e-9", margin="1/2"),
+        ApproxDP("1/10", "1e-12"),
+        constant(
+            time_uniform.TimeUniformAccount,
+            "epsilon",
+            property(lambda self: self.odometer.pure_bound(self.pure)),
+        ),
+        CHECK,
+    ),
+    "the delta of the deltas": (
+        stopped(c.MixtureOdometer, "9e-7", "1/100", deltas="9e-9", margin="1/20"),
+        ApproxDP("1/100", "4e-9"),
+        constant(time_uniform, "round_up", lambda formula, *values: values[0]),
+        "more than the budget's delta",
+    ),
+    "the least budget of Whitehouse2023": (
+        lambda: c.OdomCon(ApproxDP, c.accumulator_of(WHITEHOUSE, ApproxDP, DELTA)),
+        TENTH,
+        less(weights.Whitehouse2023, "weight"),
+        SUMS,
+    ),
+    "losses that are not listed": (
+        lambda: c.OdomCon(ApproxDP, COARSE),
+        TENTH,
+        constant(
+            duality.LeastBudget,
+            "add",
+            lambda self, loss: duality.LeastBudget(
+                self.rule, self.line, self.losses, self.ceiling.add(loss), loss
+            ),
+        ),
+        "does not list the losses",
+    ),
+    "an ex-post account": (
+        lambda: c.ExPost(PureDP(1)),
+        TENTH,
+        constant(ExPostAccount, "add", lambda self, loss: self),
+        SUMS,
+    ),
+}
+
+
+def _launches(mechanism: Any, loss: Any) -> int:
+    """How many launches the faulty code admits, but at most a few hundred."""
+    account = mechanism._opened()
+    stated = loss.to(mechanism.child_measure)
+    for launches in range(1, 300):
+        account = account.add(stated)
+        if not getattr(account, "within", launches < 3):
+            return launches
+    return 300
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, loss, patch, told = FAULTS[fault]
+    patch(monkeypatch)
+    faulty: Any = mechanism()
+    script = [Launch(RandomWord(loss))] * _launches(faulty, loss)
+    events = events_of(faulty, script, (1, 2, 3))
+    with pytest.raises(VerificationError) as caught:
+        verify(events, codec=STORED)
+    monkeypatch.undo()
+    assert told in str(caught.value)
