@@ -12,16 +12,12 @@ from typing import Any
 import attrs
 
 from composition.compositors.adaptive import AdaptiveComposition
-from composition.rules.additive import AdditiveAccount, RunningSum
-from composition.rules.duality import AccumulatorAccount
-from composition.rules.slack import SlackAccount
 from curator.anchors import Amounts, Anchor, AnchorError, Mark, SealedError, anchor_of
 from curator.ledgers import Event, Ledger, LedgerError
 from curator.lost import Lost
 from queryable.conversation.stepping import DEAD
 from queryable.errors import InteractiveError
-from queryable.losses import GDP, AdditiveLoss, ApproxDP, Loss, measure_name
-from queryable.losses.numbers import sqrt_up
+from queryable.losses import Loss, measure_name
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, Launched, LaunchMany, addressed, unnested
 from queryable.running.journal import Message, Told
@@ -152,7 +148,7 @@ class Mooring:
         told, lacks = None, self.lacks
         if lacks is not None:
             d_in = getattr(root.mechanism, "d_in", 1)
-            lost = Lost(_loss_of(self._account, lacks), d_in, retires_others=self.behind)
+            lost = Lost(self._account.costing(lacks), d_in, retires_others=self.behind)
             with suppress(InteractiveError):
                 told = root.tell((), Launch(lost))
         if not isinstance(told, Launched) or any(self.lacks or ()):
@@ -241,7 +237,7 @@ class Mooring:
         """The spent amounts and a block, but no more than the budget."""
         if self._block is None:
             return spent
-        ahead, most = amounts_of(self._account.add(self._block)), _most(self._account)
+        ahead, most = amounts_of(self._account.add(self._block)), self._account.limits()
         assert ahead is not None
         return ahead if most is None else tuple(map(max, spent, map(min, ahead, most)))
 
@@ -256,48 +252,10 @@ def empty_account(mechanism: InteractiveMechanism[Any]) -> Any:
     if not isinstance(mechanism, AdaptiveComposition) or not mechanism.recallable:
         return None
     account = mechanism.account()
-    return None if amounts_of(account) is None else account
+    adds = account is not None and account.costing(account.amounts()) is not None
+    return account if adds else None
 
 
 def amounts_of(account: Any) -> Amounts | None:
-    """What an account sums up; None if launches do not add up in it."""
-    match account:
-        case AdditiveAccount():
-            return account.sum.parts
-        case RunningSum():
-            return account.parts
-        case AccumulatorAccount():
-            return amounts_of(account.running)
-        case SlackAccount():
-            return (account.weight, account.deltas)
-    return None
-
-
-def _most(account: Any) -> Amounts | None:
-    """The largest amounts that the budget admits; None if there is no budget in these terms."""
-    match account:
-        case AdditiveAccount():
-            return account.most
-        case AccumulatorAccount(budget=AdditiveLoss() as budget):
-            return budget.parts
-        case SlackAccount():
-            return (account.capacity, account.budget.delta - account.slack)
-    return None
-
-
-def _loss_of(account: Any, amounts: Amounts) -> Loss:
-    """The least loss that adds these amounts to an account, at least."""
-    match account:
-        case AdditiveAccount():
-            return account.sum.zero.of_parts(amounts)
-        case AccumulatorAccount():
-            return _loss_of(account.running, amounts)
-        case SlackAccount():
-            takes: Any = account.rule.takes
-            weight, delta = amounts
-            if takes is GDP:
-                return GDP(sqrt_up(weight))
-            loss: Loss = takes(sqrt_up(weight) if takes is ApproxDP else weight, delta)
-            return loss
-    total: Loss = account.zero.of_parts(amounts)
-    return total
+    """What an account sums up; None for no account."""
+    return None if account is None else account.amounts()

@@ -1,10 +1,10 @@
 """Check the ledger of a root without the data and without the key.
 
 Responsible for the chain of hashes and the order of the events. `curator.verification` computes
-every account again from the charges in the log, with arithmetic of its own, so a defect in the
-accounting of a compositor is found, and so is a changed event. A whole tail that is missing is
-found only by somebody who knows a later hash: every export ends with it. docs/ledgers.md states
-what is checked and what is not.
+every account again from the charges in the log, by other arithmetic than that of the rules, so a
+defect in the accounting of a compositor is found, and so is a changed event. A whole tail that is
+missing is found only by somebody who knows a later hash: every export ends with it. docs/ledgers.md
+states what is checked and what is not.
 """
 
 import json
@@ -44,7 +44,7 @@ class Verified:
         refusals: the number of refusals that were compared with what was left.
         persons: the number of charges that share an account with launches of a person in the
             middle, which are not in the ledger; there the account may be larger.
-        unchecked: kinds of accounts that this package cannot compute, each with its number.
+        unchecked: kinds of accounts that this package cannot check, each with its number.
         spent: what each compositor has charged, by the path to it.
     """
 

@@ -78,8 +78,8 @@ FLOORS = {
             "ex_post fixed individual odometers universal"
         ),
         "composition.rules": (
-            "base optimal slack renyi rogers additive declared duality menus odometers residue "
-            "weights"
+            "checks base optimal slack renyi rogers additive declared least_budget duality menus "
+            "odometers residue weights"
         ),
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "

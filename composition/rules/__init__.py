@@ -6,7 +6,8 @@
   `weights`: `Whitehouse2023`, `ViaZCDP`, `Rogers2023`, `ViaGDP`, which add up a weight.
 - `rogers`: `Rogers2016`. `renyi`: `ViaRenyi`. `residue`: `GDPResidue`. `menus`: `Menu`.
 - `odometers`: time-uniform odometers.
-- `duality`: filters from accumulators and back (Lemma 2.19).
+- `duality`: filters from accumulators and back (Lemma 2.19); `least_budget`: the account of one.
+- `checks`: how accounts are checked, by arithmetic of its own.
 - `optimal`, `declared`: losses fixed in advance. These are valid for `ConComp`, not for filters.
 """
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import attrs
 
 from composition.rules.base import Account, Accumulator, Rule, RunningAccount, of_whole, sums
+from composition.rules.checks.compare import Verdict, exactly
 from queryable.errors import UnprovenCompositionError
 from queryable.losses import (
     AdditiveLoss,
@@ -27,6 +28,8 @@ from queryable.wording.quoting import an_instance
 @attrs.frozen
 class RunningSum(RunningAccount):
     """The exact sum of losses, coordinate by coordinate; the account of `Additive`."""
+
+    charged = ("parts",)
 
     zero: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
     parts: Parts = attrs.field(validator=sums)
@@ -51,6 +54,14 @@ class RunningSum(RunningAccount):
     def total(self) -> AdditiveLoss:
         """The sum."""
         return self.zero.of_parts(self.parts)
+
+    def check(self, amounts: Parts) -> Verdict:
+        """A sum has no limit."""
+        return True
+
+    def costing(self, amounts: Parts) -> AdditiveLoss:
+        """The loss with these coordinates."""
+        return self.zero.of_parts(amounts)
 
     def packed(self, like: Any) -> Any:
         """The numerators and denominators of the sum."""
@@ -101,6 +112,8 @@ def additive(loss: Loss) -> AdditiveLoss:
 class AdditiveAccount(Account):
     """A sum and a budget, compared coordinate by coordinate; `most` has the budget's."""
 
+    inner = "sum"
+
     sum: RunningSum = attrs.field(validator=an_instance(RunningSum))
     budget: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
     most: Parts
@@ -138,6 +151,18 @@ class AdditiveAccount(Account):
     def within(self) -> bool:
         """No coordinate exceeds the budget's."""
         return all(map(at_most, self.sum.parts, self.most))
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether no coordinate exceeds the budget's."""
+        return exactly(zip(amounts, self.budget.parts, strict=True))
+
+    def limits(self) -> Parts:
+        """The budget's coordinates."""
+        return self.most
+
+    def costing(self, amounts: Parts) -> AdditiveLoss:
+        """The loss with these coordinates."""
+        return self.sum.costing(amounts)
 
     def total(self) -> AdditiveLoss:
         """The sum."""

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from composition.rules.checks.account import Accountable
 from queryable.losses import AdditiveLoss, Loss, Measure, Report
 from queryable.receipts import Account as Shown
 from queryable.wording.quoting import quoted
 
 
-class RunningAccount(Shown):
+class RunningAccount(Accountable, Shown):
     """An account: the running value of an accumulator G."""
 
     @abstractmethod

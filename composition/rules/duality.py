@@ -11,27 +11,28 @@ import attrs
 from immutables import Map
 
 from composition.rules.base import Account, Accumulator, Rule, RunningAccount
+from composition.rules.checks.compare import Verdict, exactly
+from composition.rules.least_budget import CEILING, LeastBudget, Line
 from composition.rules.renyi import ViaRenyi
-from queryable.errors import PrivacyClaimError
 from queryable.losses import (
     AdditiveLoss,
-    ApproxDP,
-    ApproxZCDP,
     Loss,
     Measure,
+    Parts,
     as_measure,
     measure_name,
     zero_of,
 )
-from queryable.losses.conversions import greatest, least
-from queryable.losses.loss import genuine
-from queryable.losses.numbers import Number, probability
+from queryable.losses.conversions import greatest
+from queryable.losses.numbers import Number
 from queryable.wording.quoting import an_instance, quoted
 
 
 @attrs.frozen
 class AccumulatorAccount(Account):
     """The account of an accumulator, compared with a budget."""
+
+    inner = "running"
 
     running: RunningAccount = attrs.field(validator=an_instance(RunningAccount))
     empty: Loss = attrs.field(validator=an_instance(Loss))
@@ -53,6 +54,20 @@ class AccumulatorAccount(Account):
     def within(self) -> bool:
         """Whether G <= d."""
         return self.total() <= self.budget
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether a sum of losses, coordinate by coordinate, is within the budget."""
+        most = self.limits()
+        return None if most is None else exactly(zip(amounts, most, strict=True))
+
+    def limits(self) -> Parts | None:
+        """The budget's coordinates, if the accumulator adds these up."""
+        adds = self.running.costing(self.running.amounts()) is not None
+        return self.budget.parts if adds and isinstance(self.budget, AdditiveLoss) else None
+
+    def costing(self, amounts: Parts) -> Loss | None:
+        """The accumulator's."""
+        return self.running.costing(amounts)
 
     def total(self) -> Loss:
         """The value of G."""
@@ -124,118 +139,6 @@ def filter_of(accumulator: Accumulator) -> Rule:
     return accumulator.filter() or AccumulatorRule(accumulator)
 
 
-_CEILING = Fraction(2**40)
-_NO_BUDGET = "no budget up to"
-
-
-@attrs.frozen
-class Line:
-    """Budgets that differ only in their first coordinate, such as epsilon at a fixed delta.
-
-    They are totally ordered, which Lemma 2.19 needs: a budget of several coordinates, such as a
-    Renyi curve, is not.
-
-    Args:
-        zero: the least loss of the budgets' measure.
-        delta: for `ApproxDP` and `ApproxZCDP`, the second coordinate of all budgets.
-
-    Raises:
-        ValueError: the budgets are not totally ordered.
-    """
-
-    zero: AdditiveLoss = attrs.field(validator=an_instance(Loss))
-    delta: Fraction | None = attrs.field(
-        default=None, converter=attrs.converters.optional(probability)
-    )
-
-    def __attrs_post_init__(self) -> None:
-        measure = as_measure(self.zero.measure)
-        two = measure in (ApproxDP, ApproxZCDP)
-        if two != (self.delta is not None):
-            needed = "needs a fixed delta" if two else "takes no delta"
-            raise ValueError(f"an accumulator of {measure_name(measure)} budgets {needed}")
-        if not isinstance(self.zero, AdditiveLoss) or len(self.zero.parts) != 1 + two:
-            raise ValueError(f"budgets of {measure_name(measure)} are not totally ordered")
-        if not genuine(self.zero) or any(self.zero.parts):
-            raise ValueError(f"zero is {quoted(self.zero)}; it should be the least loss")
-
-    def at(self, first: Fraction) -> Loss:
-        """The budget with this first coordinate."""
-        return self.zero.of_parts((first,) if self.delta is None else (first, self.delta))
-
-    def beyond(self, first: Fraction) -> Loss:
-        """What is true of anything: delta = 1. The paper's (infinity, infinity).
-
-        Raises:
-            PrivacyClaimError: the measure has no delta, so nothing is true of anything.
-        """
-        if self.delta is None:
-            raise PrivacyClaimError(f"{_NO_BUDGET} {self.at(_CEILING)} admits these losses")
-        return self.zero.of_parts((first, Fraction(1)))
-
-
-@attrs.frozen
-class LeastBudget(RunningAccount):
-    """The account of `RuleAccumulator`: its total is the least budget that admits all losses.
-
-    `ceiling` is the rule's account under a very large budget. What that budget does not admit,
-    because of its delta for example, no budget in the line admits. If the rule's account gives
-    the least budget (`Account.least`), it is used. If not, the losses are kept and added up again
-    under each budget that the search tries.
-    """
-
-    rule: Rule = attrs.field(validator=an_instance(Rule))
-    line: Line = attrs.field(validator=an_instance(Line))
-    losses: "Map[int, Loss]"
-    ceiling: Account = attrs.field(validator=an_instance(Account))
-    last: Loss | None = None
-
-    def __attrs_post_init__(self) -> None:
-        if self.ceiling.budget != self.line.at(_CEILING):
-            raise ValueError(f"{self.ceiling.budget} is not the largest budget of the line")
-
-    def add(self, loss: Loss) -> "LeastBudget":
-        """The account after one more loss.
-
-        Raises:
-            PrivacyClaimError: no budget admits the loss, and the measure has no delta.
-        """
-        ceiling = self.ceiling.add(loss)
-        if not ceiling.within and self.line.delta is None:
-            raise PrivacyClaimError(f"{_NO_BUDGET} {self.line.at(_CEILING)} admits {loss}")
-        knows = ceiling.least() is not None
-        losses = self.losses if knows else self.losses.set(len(self.losses), loss)
-        return LeastBudget(self.rule, self.line, losses, ceiling, loss)
-
-    @property
-    def objection(self) -> str:
-        """Why no budget admits the losses (the other branch of Theorem 3.8); empty if one does."""
-        if self.ceiling.within:
-            return ""
-        at = self.line.at(_CEILING)
-        return f"{_NO_BUDGET} {at} admits {self.last}{self.ceiling.hint(self.last)}"
-
-    def total(self) -> Loss:
-        """The least budget, rounded up; its delta is 1 if no budget admits the losses."""
-        if self.last is None:
-            return self.line.zero
-        known = self.ceiling.least()
-        if not self.ceiling.within:
-            return self.line.beyond(_CEILING if known is None else known)
-        return self.line.at(least(self._admits) if known is None else known)
-
-    def _admits(self, first: Fraction) -> bool:
-        try:
-            account = self.rule.open(self.line.at(first))
-        except ValueError:
-            return False  # too small a budget for the rule
-        for index in range(len(self.losses)):
-            account = account.add(self.losses[index])
-            if not account.within:
-                return False
-        return True
-
-
 @attrs.frozen
 class RuleAccumulator(Accumulator):
     """G(.) = the least budget that admits the losses; made by `accumulator_of(rule, ...)`.
@@ -258,7 +161,7 @@ class RuleAccumulator(Accumulator):
             )
 
     def __attrs_post_init__(self) -> None:
-        ceiling = self.rule.open(self.line.at(_CEILING))
+        ceiling = self.rule.open(self.line.at(CEILING))
         empty = LeastBudget(self.rule, self.line, Map(), ceiling)
         object.__setattr__(self, "_empty", empty)
 

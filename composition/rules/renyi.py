@@ -30,7 +30,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from composition.rules.base import Account, Rule, sums
-from composition.rules.slack import read_slack, require_approx, share_of, slack_field
+from composition.rules.checks.compare import Verdict
+from composition.rules.checks.curves import renyi_within
+from composition.rules.slack import outside, read_slack, require_approx, share_of, slack_field
 from queryable.losses import (
     RDP,
     AdditiveLoss,
@@ -73,7 +75,7 @@ def _require_shares(orders: tuple[Fraction, ...], weights: tuple[Fraction, ...])
     if len(weights) != len(orders):
         raise ValueError(f"{len(weights)} weights for {len(orders)} orders")
     if sum(weights) != 1:
-        raise ValueError(f"the weights sum to {sum(weights)}; they should sum to 1 exactly")
+        raise ValueError(f"the weights sum to {sum(weights)}; they do not sum to 1 exactly")
 
 
 @attrs.frozen
@@ -233,6 +235,10 @@ class Mixture:
 class RenyiAccount(Account):
     """The sums of the losses, one for each order."""
 
+    charged = ("losses",)
+    marks = ("started",)
+    derived = ("weights",)
+
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     mixture: Mixture = attrs.field(validator=an_instance(Mixture))
     empty: AdditiveLoss = attrs.field(validator=an_instance(AdditiveLoss))
@@ -261,6 +267,18 @@ class RenyiAccount(Account):
     def within(self) -> bool:
         """Whether the mixture's epsilon at the slack is within the budget's."""
         return self.mixture.epsilon(self.losses) <= self.budget.epsilon
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether the claim holds at the loss where it is tightest."""
+        orders, weights, slack = self.mixture.orders, self.mixture.weights, self.mixture.slack
+        return renyi_within(orders, weights, amounts, self.budget.epsilon, slack)
+
+    def wrong_terms(self) -> str:
+        """Weights or a slack that the budget does not have."""
+        weights = self.mixture.weights
+        if sum(weights) != 1 or min(weights) < 0:
+            return "has weights of orders that do not sum to 1"
+        return outside(self.mixture.slack, self.budget)
 
     def total(self) -> ApproxDP:
         """(epsilon of the mixture, slack), zero before the first launch."""

@@ -34,10 +34,19 @@ import attrs
 from flint import arb
 
 from composition.rules.base import Account, Rule, of_whole, sums
-from composition.rules.slack import require_approx, share_of, slack_field, why_no_delta
+from composition.rules.checks.added import delta_alone
+from composition.rules.checks.compare import Verdict, all_within
+from composition.rules.checks.residues import fits_residue, is_residue
+from composition.rules.slack import (
+    outside,
+    require_approx,
+    share_of,
+    slack_field,
+    why_no_delta,
+)
 from queryable.effort import take
 from queryable.errors import QueryError
-from queryable.losses import ApproxDP, Dominated, Loss, Measure, add_parts, conversions
+from queryable.losses import ApproxDP, Dominated, Loss, Measure, Parts, add_parts, conversions
 from queryable.losses.conversions import greatest, normal_below
 from queryable.losses.numbers import round_down, round_up, sqrt_down
 from queryable.wording.quoting import an_instance
@@ -90,6 +99,9 @@ class GDPResidue(Rule):
 class ResidueAccount(Account):
     """The mu that is left; None while only deltas were charged."""
 
+    charged = ("deltas", "mu")
+    marks = ("started", "exceeded")
+
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
     mu: Fraction | None = attrs.field(default=None, validator=attrs.validators.optional(sums))
@@ -135,6 +147,36 @@ class ResidueAccount(Account):
     def within(self) -> bool:
         """Whether no launch exceeded the mu that was left, and slack + deltas are within delta."""
         return not self.exceeded and self.slack + self.deltas <= self.budget.delta
+
+    def added(self, loss: Dominated) -> Parts:
+        """Delta alone: mu is no sum."""
+        return delta_alone(loss)
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether no launch was too large, and the deltas are within what the slack leaves."""
+        return not self.exceeded and amounts[0] <= self.budget.delta - self.slack
+
+    def fits(self, loss: Dominated) -> Verdict:
+        """Whether a launch leaves something."""
+        deltas = self.check((self.deltas + loss.delta,))
+        if not (loss.epsilon or loss.mu):
+            return deltas
+        budget = self.budget.epsilon, self.slack
+        return all_within((deltas, fits_residue(self.mu, loss.mu**2, loss.epsilon, budget)))
+
+    def wrong_step(self, loss: Dominated, after: "ResidueAccount", *, least: bool) -> str:
+        """A mu that the launch does not leave."""
+        if after.mu is None:
+            lost = self.mu is not None or loss.epsilon or loss.mu
+            return "has no mu left, though a launch with a loss was admitted" if lost else ""
+        budget = self.budget.epsilon, self.slack
+        if is_residue(after.mu, self.mu, loss.mu, loss.epsilon, budget, least=least):
+            return ""
+        return f"has mu {float(after.mu):.6g} left, which the launch does not leave"
+
+    def wrong_terms(self) -> str:
+        """A slack that the budget does not have."""
+        return outside(self.slack, self.budget)
 
     def total(self) -> ApproxDP:
         """The whole budget after the first launch, zero before."""

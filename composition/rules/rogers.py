@@ -6,13 +6,18 @@ import attrs
 from flint import arb
 
 from composition.rules.base import Account, Rule, sums
+from composition.rules.checks.added import drifting
+from composition.rules.checks.compare import Verdict, ball, within
 from composition.rules.slack import require_approx
-from queryable.losses import ApproxDP, Loss, Measure, PureDP, add_parts
+from queryable.losses import ApproxDP, Loss, Measure, Parts, PureDP, add_parts
 from queryable.losses.conversions import greatest, least
 from queryable.losses.numbers import round_down, round_up, shown
 from queryable.wording.quoting import an_instance
 
 _ONE_OVER_E = round_down(lambda one: (-one).exp(), Fraction(1))
+
+
+_NEARLY = 1 + Fraction(1, 2**50)
 
 
 def require_small(delta: Fraction, name: str) -> None:
@@ -68,6 +73,10 @@ class Rogers2016(Rule):
 class RogersAccount(Account):
     """V and S, the variance and the drift of the launches so far."""
 
+    charged = ("variance", "drift")
+    exact = 1
+    marks = ("started",)
+
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     variance: Fraction = attrs.field(default=Fraction(0), validator=sums)
     drift: Fraction = attrs.field(default=Fraction(0), validator=sums)
@@ -114,6 +123,30 @@ class RogersAccount(Account):
     def within(self) -> bool:
         """Whether the bound is at most epsilon."""
         return self.bound <= self.budget.epsilon
+
+    def added(self, loss: PureDP) -> Parts:
+        """Epsilon squared, and the drift from below."""
+        return drifting(loss.epsilon)
+
+    def wrong_step(self, loss: PureDP, after: "RogersAccount", *, least: bool) -> str:
+        """A drift that is not rounded up, or is rounded by too much."""
+        grown, (_, low) = after.drift - self.drift, drifting(loss.epsilon)
+        if low <= grown and (least or grown <= low * _NEARLY):
+            return ""
+        wanted = float(self.drift + low)
+        return f"has a drift of {float(after.drift):.6g}; it should be {wanted:.6g}"
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether Theorem 5.1's bound, in balls, is at most epsilon."""
+        spent, drifts = amounts
+
+        def bound() -> arb:
+            v, log = ball(spent), -ball(self.budget.delta).log()
+            x = ball(self.budget.epsilon) ** 2 / (arb("28.04") * log)
+            spread = (v + x) * (1 + (v / x + 1).log() / 2)
+            return ball(drifts) + (2 * spread * log).sqrt()
+
+        return within(bound, self.budget.epsilon)
 
     def total(self) -> ApproxDP:
         """The whole budget after the first launch, zero before."""

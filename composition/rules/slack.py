@@ -13,17 +13,21 @@ from typing import Any, ClassVar
 import attrs
 
 from composition.rules.base import Account, Rule, of_whole, sums
+from composition.rules.checks.added import weighed
+from composition.rules.checks.compare import Verdict, exactly
 from queryable.losses import (
+    GDP,
     AdditiveLoss,
     ApproxDP,
     ApproxZCDP,
     Loss,
     Measure,
+    Parts,
     add_parts,
     measure_name,
 )
 from queryable.losses.fields import quoted_exactly
-from queryable.losses.numbers import positive, probability, shown
+from queryable.losses.numbers import positive, probability, shown, sqrt_up
 from queryable.wording.quoting import an_instance, quoted
 
 
@@ -50,10 +54,17 @@ def share_of(slack: Fraction | None, budget: ApproxDP) -> Fraction:
     share = budget.delta if slack is None else slack
     if not 0 < share <= budget.delta:
         raise ValueError(
-            f"slack is {shown(share)}; it should be above 0 and at most the budget's delta, "
+            f"slack is {shown(share)}; it should be above 0 and within the budget's delta, "
             f"{shown(budget.delta)}"
         )
     return share
+
+
+def outside(slack: Fraction, budget: ApproxDP) -> str:
+    """What is wrong with the slack of an account; or nothing."""
+    if 0 < slack <= budget.delta:
+        return ""
+    return "has a slack that is not above 0 and within the budget's delta"
 
 
 def why_no_delta(delta: Fraction, slack: Fraction, budget: ApproxDP) -> str:
@@ -130,6 +141,10 @@ class SlackRule(Rule):
     def epsilon(self, weight: Fraction, slack: Fraction) -> Fraction:
         """The least epsilon of a total weight at delta = slack, rounded up."""
 
+    def keeps(self, weight: Fraction, epsilon: Fraction, slack: Fraction) -> Verdict:
+        """Whether a weight above 0 is (epsilon, slack)-DP, by `checks`; None if none knows it."""
+        return None
+
     @abstractmethod
     def largest(self, weight: Fraction, delta: Fraction) -> AdditiveLoss:
         """The largest single loss with this weight and delta, rounded down."""
@@ -144,6 +159,10 @@ def _capacity(rule: SlackRule, epsilon: Fraction, slack: Fraction) -> Fraction:
 class SlackAccount(Account):
     """The total weight and its capacity, and the sum of the deltas."""
 
+    charged = ("weight", "deltas")
+    marks = ("started",)
+    derived = ("capacity",)
+
     rule: SlackRule = attrs.field(validator=an_instance(SlackRule))
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
@@ -154,7 +173,9 @@ class SlackAccount(Account):
 
     def __attrs_post_init__(self) -> None:
         if not self.capacity <= _capacity(self.rule, self.budget.epsilon, self.slack):
-            raise ValueError(f"{self.capacity} is more than what {self.rule} admits")
+            raise ValueError(
+                f"a capacity of {float(self.capacity):.6g} is more than what {self.rule} admits"
+            )
         share_of(self.slack, self.budget)
 
     def add(self, loss: Any) -> "SlackAccount":
@@ -180,6 +201,36 @@ class SlackAccount(Account):
         if not self.weight <= self.capacity:
             return False
         return not self.deltas or self.slack + self.deltas <= self.budget.delta
+
+    def added(self, loss: Any) -> Parts:
+        """Epsilon squared, rho or mu squared; and delta."""
+        return weighed(loss)
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether the weight is within the capacity, and the deltas within what is left."""
+        return exactly(zip(amounts, self.limits(), strict=True))
+
+    def wrong_terms(self) -> str:
+        """A capacity that is above what the budget gives."""
+        if (
+            self.capacity
+            and self.rule.keeps(self.capacity, self.budget.epsilon, self.slack) is False
+        ):
+            return f"has a capacity of {float(self.capacity):.6g}, above its budget"
+        return outside(self.slack, self.budget)
+
+    def limits(self) -> Parts:
+        """The capacity, and what the slack leaves of delta."""
+        return self.capacity, self.budget.delta - self.slack
+
+    def costing(self, amounts: Parts) -> AdditiveLoss:
+        """The loss of the rule's measure with this weight and delta."""
+        takes: Any = self.rule.takes
+        weight, delta = amounts
+        if takes is GDP:
+            return GDP(sqrt_up(weight))
+        loss: AdditiveLoss = takes(sqrt_up(weight) if takes is ApproxDP else weight, delta)
+        return loss
 
     def total(self) -> ApproxDP:
         """(epsilon of the weight, slack + deltas), zero before the first launch."""

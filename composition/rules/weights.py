@@ -9,6 +9,8 @@ from fractions import Fraction
 import attrs
 from flint import arb
 
+from composition.rules.checks.compare import Verdict, ball, within
+from composition.rules.checks.curves import concentrated_within, gaussian_within
 from composition.rules.slack import SlackRule
 from queryable.losses import GDP, ApproxDP, ApproxZCDP, conversions
 from queryable.losses.numbers import round_down, round_up, sqrt_down, sqrt_up
@@ -49,6 +51,12 @@ class Whitehouse2023(SlackRule):
         """Epsilon is the square root of the weight."""
         return ApproxDP(sqrt_down(weight), delta)
 
+    def keeps(self, weight: Fraction, epsilon: Fraction, slack: Fraction) -> Verdict:
+        """The formula at the weight, in place of its root."""
+        return within(
+            lambda: (-2 * ball(slack).log() * ball(weight)).sqrt() + ball(weight) / 2, epsilon
+        )
+
 
 @attrs.frozen
 class ViaZCDP(SlackRule):
@@ -80,6 +88,10 @@ class ViaZCDP(SlackRule):
     def largest(self, weight: Fraction, delta: Fraction) -> ApproxZCDP:
         """The weight is rho."""
         return ApproxZCDP(weight, delta)
+
+    def keeps(self, weight: Fraction, epsilon: Fraction, slack: Fraction) -> Verdict:
+        """The conversion at an order that is searched in floats."""
+        return concentrated_within(weight, epsilon, slack)
 
 
 @attrs.frozen
@@ -113,6 +125,12 @@ class Rogers2023(ViaZCDP):
             return weight
         return round_up(lambda r, s: r + 2 * (-r * s.log()).sqrt(), weight, slack)
 
+    def keeps(self, weight: Fraction, epsilon: Fraction, slack: Fraction) -> Verdict:
+        """The formula at rho, in place of its root."""
+        return within(
+            lambda: ball(weight) + 2 * (ball(weight) * -ball(slack).log()).sqrt(), epsilon
+        )
+
 
 @attrs.frozen
 class ViaGDP(SlackRule):
@@ -142,3 +160,7 @@ class ViaGDP(SlackRule):
     def largest(self, weight: Fraction, delta: Fraction) -> GDP:
         """Mu is the square root of the weight."""
         return GDP(sqrt_down(weight))
+
+    def keeps(self, weight: Fraction, epsilon: Fraction, slack: Fraction) -> Verdict:
+        """The profile of the Gaussian, in place of the largest one."""
+        return gaussian_within(weight, epsilon, slack)

@@ -23,13 +23,8 @@ from composition.compositors.ex_post_claims import ExPostAccount
 from composition.compositors.individual.accounts import RecordAccount
 from composition.rules.additive import Additive, AdditiveAccount, RunningSum
 from composition.rules.base import Account
-from composition.rules.duality import (
-    AccumulatorAccount,
-    AccumulatorRule,
-    LeastBudget,
-    Line,
-    RuleAccumulator,
-)
+from composition.rules.duality import AccumulatorAccount, AccumulatorRule, RuleAccumulator
+from composition.rules.least_budget import LeastBudget, Line
 from composition.rules.menus.menu import MenuAccount, Units
 from composition.rules.odometers.time_uniform import Stopping, StoppingAccount, TimeUniformAccount
 from composition.rules.renyi import Mixture, RenyiAccount

@@ -10,6 +10,7 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import Any
 
+from composition.rules.checks.compare import Verdict
 from curator.logs.batches import Course
 from curator.verification.accounts import (
     Amounts,
@@ -20,9 +21,8 @@ from curator.verification.accounts import (
     tag_of,
     told,
 )
-from curator.verification.compare import Verdict
 from curator.verification.running import KINDS, fixed_of
-from curator.verification.terms import require_terms
+from curator.verification.terms import opened_by
 
 MECHANISM, ACCOUNTS, LAUNCH = "blocks/1", "block-accounts/1", "launch-over/1"
 _LAST = "last/1"
@@ -95,16 +95,13 @@ class Blocks:
         fixed = fixed_of(empty)
         kind = self._kind
         if kind is None:
-            found = KINDS.get(tag_of(empty))
             try:
-                require_terms(self._filter, fixed)
-            except KeyError:
-                found = None
-            if found is None:
+                opened = opened_by(self._filter, empty)
+            except KeyError:  # a rule of a site
                 self.unknown = True
                 return None
-            kind = self._kind = found(fixed)
-        if fixed != kind.fixed or kind.amounts(empty) != kind.empty():
+            kind = self._kind = KINDS[tag_of(empty)](fixed, opened)
+        if fixed != kind.fixed or not kind.is_empty(empty):
             raise WrongAccountError("has another account of a block that was never charged")
         return kind
 

@@ -55,7 +55,7 @@ class Claims:
         try:
             return self._codec.decode(text)
         except CodecError as error:
-            if not all(tag in self._tags for tag in _tags_in(text)):
+            if not all(tag in self._tags for tag in tags_in(text)):
                 raise UnknownMechanismError(str(error)) from None
             raise
 
@@ -107,7 +107,8 @@ def _claims(mechanism: Any, d_in: int, declared: Loss) -> list[Any]:
     return found
 
 
-def _tags_in(text: str) -> Iterator[str]:
+def tags_in(text: str) -> Iterator[str]:
+    """The tags of a text."""
     rest = text
     while (place := rest.find('"@":"')) >= 0:
         rest = rest[place + 5 :]

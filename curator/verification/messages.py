@@ -17,7 +17,6 @@ from curator.verification.charges import (
     is_spender,
 )
 from curator.verification.effects import require_effect
-from curator.verification.terms import OF_RECORDS
 from curator.verification.tree import Node, Path, Tree
 from queryable.losses import AdditiveLoss
 from queryable.losses.numbers import BeyondReachError
@@ -103,9 +102,9 @@ class Messages:
         if node.blocks is not None and tag_of(account) == ACCOUNTS:
             accounts = node.blocks.read(account)
             return accounts is not None and node.blocks.stands(accounts)
-        if tag_of(account) == OF_RECORDS:  # the same after each launch, and none is refused
+        if node.kind is None or not node.kind.adds:
             return False
-        return node.account is not None and bool(account == node.account)
+        return bool(account == node.account)
 
     def _is_hidden(self, path: Path) -> bool:
         above = (self.tree.node(path[:depth]) for depth in range(len(path)))
@@ -349,12 +348,14 @@ class Messages:
         for depth in range(len(path)):
             node = self.tree.node(path[:depth])
             spender = None if node is None else node.spenders.get(path[depth])
-            if node is None or node.kind is None or spender is None or node.hidden:
+            if node is None or node.kind is None or node.account is None:
+                continue
+            if spender is None or node.hidden:
                 continue
             asked = asked_below(path[depth + 1 :], self._claims.read(compact(query)))
             more = spender.worst(asked) - spender.charge[0]
             old = node.spent or node.kind.empty()
-            if node.kind.verdict((old[0] + more, *old[1:]), {}) is not False:
+            if node.kind.verdict((old[0] + more, *old[1:]), node.account) is not False:
                 raise WrongAccountError("refuses a query whose worst case fits")
             self.refusals += 1
 

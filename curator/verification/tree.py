@@ -15,7 +15,7 @@ from curator.verification.blocks import MECHANISM as BLOCKS
 from curator.verification.blocks import Blocks
 from curator.verification.charges import Spender
 from curator.verification.running import KINDS, fixed_of
-from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, require_terms
+from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, opened_by
 
 Path = tuple[Any, ...]
 
@@ -74,16 +74,16 @@ class Node:
             if fixed != self.kind.fixed:
                 raise WrongAccountError("has another budget or rule in its account than before")
             return self.kind
-        kind = KINDS.get(tag_of(account))
+        composes = self.composes or tag_of(self.mechanism) == INDIVIDUAL
+        kind = KINDS.get(tag_of(account)) if composes else None
         try:
-            if kind is not None and self.mechanism is not None:
-                require_terms(self.mechanism, fixed)
+            opened = opened_by(self.mechanism, account) if kind and self.mechanism else None
         except KeyError:  # a rule of a site
             kind = None
-        if kind is None or not (self.composes or tag_of(self.mechanism) == INDIVIDUAL):
+        if kind is None:
             self.unknown = True
             return None
-        self.kind = kind(fixed)
+        self.kind = kind(fixed, opened)
         return self.kind
 
     @property

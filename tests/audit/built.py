@@ -17,7 +17,8 @@ import attrs
 import composition as c
 from composition.rules import Account, Accumulator, Additive, Rule
 from composition.rules.additive import AdditiveAccount
-from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
+from composition.rules.duality import AccumulatorRule, RuleAccumulator
+from composition.rules.least_budget import Line
 from composition.rules.odometers.time_uniform import Stopping, StoppingAccount
 from queryable import (
     FDP,

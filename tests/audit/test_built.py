@@ -20,7 +20,8 @@ from composition import AtMostADay, Basic, Candidate, FiltCon, Fitted, OdomCon, 
 from composition.compositors.blocks.accounts import Block
 from composition.rules import Account
 from composition.rules.additive import AdditiveAccount, RunningSum
-from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
+from composition.rules.duality import AccumulatorRule, RuleAccumulator
+from composition.rules.least_budget import Line
 from composition.rules.menus.menu import Units
 from composition.rules.slack import SlackRule
 from curator.codec.schema import ENTRIES

@@ -162,6 +162,12 @@ def each_order_alone_bounds_what_is_extreme() -> None:
     assert real(mixture.epsilon((loss,)) - loss) >= mp.log(10**6)
 
 
+def a_loss_for_an_amount_adds_at_least_that(rule: Any) -> None:
+    """Of what a ledger has lost."""
+    account, third = rule.open(BUDGET), F(1, 3)
+    assert account.added(account.costing((third, F(0)))) >= (third, F(0))
+
+
 def the_mu_of_a_weight_is_rounded_up() -> None:
     """The conversion after it is a search, too coarse to show the last digits."""
     with pytest.MonkeyPatch.context() as patch:
@@ -244,7 +250,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "rules.duality:AccumulatorAccount.remaining": (
         partial(what_is_said_to_remain_fits, filter_of(Additive(PureDP)), PureDP(F(1, 3))),
     ),
-    "rules.duality:LeastBudget.total": (
+    "rules.least_budget:LeastBudget.total": (
         partial(the_least_budget_admits, GDPResidue(), ApproxDP, [Dominated(0, F(1, 3), 0)] * 2),
     ),
     "rules.rogers:RogersAccount.least": (
@@ -274,6 +280,10 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "rules.optimal:optimal_delta": (of("optimal_delta_of_five"),),
     "rules.optimal:_least_epsilon": (of("delta_at_the_optimal_epsilon"),),
     "rules.optimal:_on_grid": (sums_on_a_grid_bound_the_exact_ones,),
+    "rules.slack:SlackAccount.costing": (
+        partial(a_loss_for_an_amount_adds_at_least_that, Whitehouse2023()),
+        partial(a_loss_for_an_amount_adds_at_least_that, ViaGDP()),
+    ),
     "rules.weights:Whitehouse2023.capacity": (of("whitehouse_capacity"),),
     "rules.weights:Whitehouse2023.epsilon": (of("whitehouse_total"),),
     "rules.weights:Whitehouse2023.largest": (partial(what_remains_fits, Whitehouse2023()),),
@@ -301,6 +311,7 @@ NO_CLAIM = {
         "the factor beside it enlarges by more than rounding can lose"
     ),
     "rules.menus.worst_case:_levels": "a count of steps of work",
+    "rules.checks.menus:_edges": "how many steps are kept; what is beyond is bounded from below",
     "rules.optimal:_product": "the place where a product is split",
     "advice.candidates:_menu": "the menu of a recommendation, which may be any menu",
     "advice.admission:greatest_count": "a place between two others, where a search looks next",

@@ -11,8 +11,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from composition.rules.checks.account import Accountable
+from composition.rules.checks.compare import Verdict
 from queryable.data.cells import Array, Mask
-from queryable.losses import ZCDP
+from queryable.losses import ZCDP, Parts
 from queryable.receipts import Account
 from queryable.wording.quoting import an_instance
 
@@ -112,7 +114,7 @@ def _costs(squares: Array, each: Fraction, units: int) -> Array:
 
 
 @attrs.frozen
-class RecordAccount(Account):
+class RecordAccount(Accountable, Account):
     """What is public about the accounts of records: the budget of each, and if one may have paid.
 
     Attributes:
@@ -122,6 +124,24 @@ class RecordAccount(Account):
 
     budget: ZCDP = attrs.field(validator=an_instance(ZCDP))
     launched: bool = attrs.field(default=False, validator=an_instance(bool))
+
+    marks = ("launched",)
+
+    def amounts(self) -> Parts:
+        """The budget, once anything was launched."""
+        return self.total().parts
+
+    def added(self, loss: object) -> Parts:
+        """None: what launches cost does not add up."""
+        return ()
+
+    def check(self, amounts: Parts) -> Verdict:
+        """The total is the budget."""
+        return True
+
+    def wrong_step(self, loss: object, after: "RecordAccount", *, least: bool) -> str:
+        """That nothing was launched."""
+        return "" if after.launched else "has an account without a launch after one"
 
     def total(self) -> ZCDP:
         """The most that a record may have lost."""

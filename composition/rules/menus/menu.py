@@ -14,10 +14,20 @@ import attrs
 import numpy as np
 
 from composition.rules.base import Account, Rule, of_whole, sums
+from composition.rules.checks import added
+from composition.rules.checks.compare import Verdict, all_within
+from composition.rules.checks.menus import units_within
 from composition.rules.menus.worst_case import Priced, worst_cases
-from composition.rules.slack import read_slack, require_approx, share_of, slack_field, why_no_delta
+from composition.rules.slack import (
+    outside,
+    read_slack,
+    require_approx,
+    share_of,
+    slack_field,
+    why_no_delta,
+)
 from queryable.effort import remembered
-from queryable.losses import ApproxDP, Loss, Measure, add_parts
+from queryable.losses import ApproxDP, Loss, Measure, Parts, add_parts
 from queryable.losses.fields import read_epsilon
 from queryable.losses.numbers import exact, natural, positive, shown
 from queryable.wording.quoting import an_instance, quoted
@@ -197,6 +207,9 @@ class Units:
 class MenuAccount(Account):
     """The units used, and the sum of the deltas."""
 
+    charged = ("used", "deltas")
+    marks = ("started",)
+
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
     terms: Terms = attrs.field(validator=an_instance(Terms))
@@ -225,6 +238,20 @@ class MenuAccount(Account):
     def within(self) -> bool:
         """Whether the units used are within the budget's, and slack + deltas within delta."""
         return self.used <= self.terms.units and self.slack + self.deltas <= self.budget.delta
+
+    def added(self, loss: ApproxDP) -> Parts:
+        """The cost of the smallest entry that is at least epsilon; and delta."""
+        return added.priced(loss, self.terms.unit, self.terms.priced)
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether the worst case of the units, from below, is within the slack."""
+        used, deltas = int(amounts[0]), amounts[1]
+        terms = self.budget.epsilon, self.terms.unit, self.terms.priced, self.slack
+        return all_within((units_within(used, *terms), self.slack + deltas <= self.budget.delta))
+
+    def wrong_terms(self) -> str:
+        """A slack that the budget does not have."""
+        return outside(self.slack, self.budget)
 
     def total(self) -> ApproxDP:
         """(epsilon, worst case of the units used + share for deltas); zero before the first launch.

@@ -8,13 +8,16 @@ interleaved interactive children, is in `time_uniform`.
 from abc import abstractmethod
 from fractions import Fraction
 from math import log
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import attrs
 import flint
 from flint import arb
 
-from composition.rules.odometers.time_uniform import TimeUniform, open_unit
+from composition.rules.checks import odometers as checks
+from composition.rules.checks.compare import Verdict
+from composition.rules.odometers.chances import open_unit
+from composition.rules.odometers.time_uniform import TimeUniform
 from composition.rules.rogers import require_small
 from queryable.losses import Parts
 from queryable.losses.numbers import BeyondReachError, Number, natural, positive, round_up
@@ -47,9 +50,19 @@ def _n(value: Any) -> int:
 class Boundary(TimeUniform):
     """Base of the odometers whose bound is a function of V = 2 * the sum of the rho_i."""
 
+    in_balls: ClassVar[tuple[Any, str] | None] = None
+    """The formula of `checks`, and the field with its parameter."""
+
     def pure_bound(self, parts: Parts) -> Fraction:
         """The boundary at V = 2*rho."""
         return self.boundary(2 * parts[0])
+
+    def keeps(self, parts: Parts, room: Fraction) -> Verdict:
+        """The formula of `checks`, in balls."""
+        if self.in_balls is None:
+            return None
+        bound, name = self.in_balls
+        return checks.bound_within(bound, 2 * parts[0], self.delta, getattr(self, name), room)
 
     @abstractmethod
     def boundary(self, variance: Fraction) -> Fraction:
@@ -68,6 +81,7 @@ class LinearOdometer(Boundary):
             target_epsilon for 2*target_epsilon; interleaved by docs/theory.md.
     """
 
+    in_balls = checks.line, "target_epsilon"
     target_epsilon: Fraction = attrs.field(converter=_target_epsilon)
     _start: Fraction = attrs.field(init=False, repr=False, eq=False)
     _slope: Fraction = attrs.field(init=False, repr=False, eq=False)
@@ -116,6 +130,7 @@ class MixtureOdometer(Boundary):
             is Rogers et al. 2023, Theorem 4, with the drift that is missing there.
     """
 
+    in_balls = checks.mixture, "gamma"
     gamma: Fraction = attrs.field(converter=_gamma)
 
     @classmethod
@@ -160,6 +175,10 @@ class OneSidedMixtureOdometer(Boundary):
 
         return round_up(bound, variance, self.gamma, self.delta)
 
+    def keeps(self, parts: Parts, room: Fraction) -> Verdict:
+        """The equation's left side, in place of its root."""
+        return checks.one_sided_within(2 * parts[0], self.delta, self.gamma, room)
+
 
 @attrs.frozen
 class StitchedOdometer(Boundary):
@@ -173,6 +192,7 @@ class StitchedOdometer(Boundary):
             docs/theory.md.
     """
 
+    in_balls = checks.stitched, "v0"
     v0: Fraction = attrs.field(converter=_v0)
 
     @classmethod
@@ -231,6 +251,12 @@ class Rogers2016Odometer(_OfRogers):
         formula = inside if Fraction(1, self.n**2) <= variance <= 1 else outside
         return round_up(formula, variance, self.n, self.delta)
 
+    def keeps(self, parts: Parts, room: Fraction) -> Verdict:
+        """The two formulas, in balls."""
+        v = 2 * parts[0]
+        bound = checks.inside if Fraction(1, self.n**2) <= v <= 1 else checks.outside
+        return checks.bound_within(bound, v, self.delta, self.n, room)
+
 
 @attrs.frozen
 class RogersLemma64Odometer(_OfRogers):
@@ -244,6 +270,7 @@ class RogersLemma64Odometer(_OfRogers):
         x: the V near which the bound is good; any public number above 0.
     """
 
+    in_balls = checks.around, "x"
     x: Fraction = attrs.field(converter=_x)
 
     @classmethod

@@ -10,7 +10,10 @@ from typing import Any, Self
 
 import attrs
 
-from composition.rules.odometers.time_uniform import TimeUniform, open_unit
+from composition.rules.checks.compare import Verdict
+from composition.rules.checks.odometers import some_order_within
+from composition.rules.odometers.chances import open_unit
+from composition.rules.odometers.time_uniform import TimeUniform
 from queryable.losses import RDP, ApproxZCDP, Measure, Parts
 from queryable.losses.numbers import (
     Number,
@@ -88,6 +91,12 @@ class RenyiOdometer(TimeUniform):
     def pure_bound(self, parts: Parts) -> Fraction:
         """The least bound of all orders."""
         return min(spent + price for spent, price in self._spent(parts))
+
+    def keeps(self, parts: Parts, room: Fraction) -> Verdict:
+        """Whether the bound of some order is within the room."""
+        sums = parts if self.deltas is None else tuple(each * parts[0] for each in self.orders)
+        assert self.weights is not None
+        return some_order_within(self.orders, self.weights, sums, self.delta, room)
 
     def room(self, parts: Parts, epsilon: Fraction) -> Parts:
         """The rest of each order; a launch that fits at one order is admitted."""

@@ -24,6 +24,9 @@ from typing import Any
 import attrs
 
 from composition.rules.base import Account, Accumulator, Rule, RunningAccount, sums
+from composition.rules.checks import odometers as checks
+from composition.rules.checks.compare import Verdict
+from composition.rules.odometers.chances import read_delta, read_deltas, read_margin
 from queryable.losses import (
     ZCDP,
     AdditiveLoss,
@@ -38,34 +41,10 @@ from queryable.losses import (
     zero_of,
 )
 from queryable.losses.conversions import greatest
-from queryable.losses.numbers import positive, probability, round_up, shown
+from queryable.losses.numbers import round_up, shown
 from queryable.wording.quoting import an_instance, quoted
 
 _ZERO = Fraction(0)
-
-
-def open_unit(value: Any, name: str) -> Fraction:
-    """Read a probability that is neither 0 nor 1.
-
-    Raises:
-        ValueError: it is not one.
-    """
-    chance = positive(probability(value, name), name)
-    if chance == 1:
-        raise ValueError(f"{name} is 1; it should be below 1")
-    return chance
-
-
-def _delta(value: Any) -> Fraction:
-    return open_unit(value, "delta")
-
-
-def _deltas(value: Any) -> Fraction | None:
-    return None if value is None else open_unit(value, "deltas")
-
-
-def _margin(value: Any) -> Fraction | None:
-    return None if value is None else positive(value, "margin")
 
 
 @attrs.frozen
@@ -95,9 +74,9 @@ class TimeUniform(Accumulator):
         margin: the epsilon added to the bound once a child has a delta.
     """
 
-    delta: Fraction = attrs.field(converter=_delta)
-    deltas: Fraction | None = attrs.field(default=None, kw_only=True, converter=_deltas)
-    margin: Fraction | None = attrs.field(default=None, kw_only=True, converter=_margin)
+    delta: Fraction = attrs.field(converter=read_delta)
+    deltas: Fraction | None = attrs.field(default=None, kw_only=True, converter=read_deltas)
+    margin: Fraction | None = attrs.field(default=None, kw_only=True, converter=read_margin)
     total_delta: Fraction = attrs.field(init=False, repr=False, eq=False)
     """The probability that the report fails, children's delta_i included."""
     measure: Measure = attrs.field(init=False, repr=False, eq=False)
@@ -127,6 +106,10 @@ class TimeUniform(Accumulator):
     @abstractmethod
     def pure_bound(self, parts: Parts) -> Fraction:
         """The bound, rounded up, for launches that sum to `parts`, without their deltas."""
+
+    def keeps(self, parts: Parts, room: Fraction) -> Verdict:
+        """Whether that bound is within a room above 0, by `checks`; None if none knows it."""
+        return None
 
     def room(self, parts: Parts, epsilon: Fraction) -> Parts:
         """The largest further launch, without a delta, that keeps the bound within `epsilon`."""
@@ -176,6 +159,8 @@ class TimeUniform(Accumulator):
 class TimeUniformAccount(RunningAccount):
     """The sum of the launches so far; with a share for deltas, their sum is the last part."""
 
+    charged = ("parts",)
+
     odometer: TimeUniform = attrs.field(validator=an_instance(TimeUniform))
     parts: Parts = attrs.field(validator=sums)
 
@@ -219,6 +204,10 @@ class TimeUniformAccount(RunningAccount):
             return ""
         return f"the deltas of the launches would sum to more than their share, {shown(share)}"
 
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether the deltas are within their share."""
+        return self.odometer.deltas is None or amounts[-1] <= self.odometer.deltas
+
     def total(self) -> TimeUniformBound:
         """The report."""
         return TimeUniformBound(self.epsilon, self.delta)
@@ -261,6 +250,8 @@ class Stopping(Rule):
 class StoppingAccount(Account):
     """A time-uniform bound compared with the epsilon of a budget."""
 
+    inner = "running"
+
     running: TimeUniformAccount = attrs.field(validator=an_instance(TimeUniformAccount))
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
 
@@ -280,6 +271,20 @@ class StoppingAccount(Account):
     def within(self) -> bool:
         """Whether the bound is at most epsilon, and the deltas are within their share."""
         return not self.running.objection and self.running.epsilon <= self.budget.epsilon
+
+    def check(self, amounts: Parts) -> Verdict:
+        """Whether the bound is within epsilon."""
+        odometer = self.running.odometer
+        shares = odometer.deltas, odometer.margin
+        return checks.stays_within(odometer.keeps, amounts, *shares, self.budget.epsilon)
+
+    def wrong_terms(self) -> str:
+        """An odometer that fails more often than the budget allows."""
+        odometer = self.running.odometer
+        shares = odometer.delta, odometer.deltas, odometer.margin
+        if checks.delta_within(*shares, self.budget.delta) is False:
+            return "has an odometer that needs more than the budget's delta"
+        return ""
 
     def total(self) -> ApproxDP:
         """G of Lemma 2.19: the least budget at this delta that admits the launches so far."""

@@ -17,7 +17,8 @@ from composition import (
     filter_of,
 )
 from composition.rules import Additive
-from composition.rules.duality import AccumulatorRule, Line, RuleAccumulator
+from composition.rules.duality import AccumulatorRule, RuleAccumulator
+from composition.rules.least_budget import Line
 from composition.rules.odometers.time_uniform import Stopping
 from queryable import (
     FDP,

@@ -15,22 +15,24 @@ import pytest
 
 import composition as c
 from composition.compositors.ex_post_claims import ExPostAccount
-from composition.rules import duality, renyi, residue, rogers, slack, weights
+from composition.rules import renyi, residue, rogers, slack, weights
+from composition.rules.least_budget import LeastBudget
 from composition.rules.menus import menu
 from composition.rules.odometers import boundaries, renyi_odometer, time_uniform
 from curator.verify import VerificationError, verify
 from queryable import GDP, ZCDP, ApproxDP, Launch, PureDP
 from queryable.losses import conversions
-from tests.ledgers import events_of
+from tests.ledgers import edited, events_of
 from tests.stored import STORED
 from tests.strategies import RandomWord
-from tests.unit.curator.verification.test_all_kinds import COARSE
+from tests.unit.curator.verification.test_all_kinds import COARSE, found
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 NUMBERS = count()
 SMALL, TENTH, LARGE, GAUSSIAN = PureDP("1/50"), PureDP("1/10"), PureDP("1/2"), GDP("1/10")
 NEARLY = Fraction(99, 100)
+WORD = RandomWord(TENTH)
 ADDITIVE = sys.modules["composition.rules.additive"]  # a function of the room has its name
 SUMS, CHECK = "it should be", "above the budget"
 
@@ -238,9 +240,9 @@ FAULTS: dict[str, tuple[Any, Any, Any, str]] = {
         lambda: c.OdomCon(ApproxDP, COARSE),
         TENTH,
         constant(
-            duality.LeastBudget,
+            LeastBudget,
             "add",
-            lambda self, loss: duality.LeastBudget(
+            lambda self, loss: LeastBudget(
                 self.rule, self.line, self.losses, self.ceiling.add(loss), loss
             ),
         ),
@@ -277,3 +279,23 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
         verify(events, codec=STORED)
     monkeypatch.undo()
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("odometer", [False, True])
+def test_weights_that_the_rule_states_are_those_of_its_accounts(*, odometer: bool) -> None:
+    """Weights that a rule does not state are computed in floats, and are not compared."""
+    rule = c.ViaRenyi([2, 8], ["1/3", "2/3"])
+    mechanism: Any = c.FiltCon(ApproxDP(3, "1e-6"), rule)
+    if odometer:
+        accumulator = c.accumulator_of(rule, ApproxDP, "1e-6")
+        mechanism = c.OdomCon(accumulator.measure, accumulator)
+    events = events_of(mechanism, [Launch(WORD)] * 2, (1, 2, 3))
+
+    def exchanged(body: dict[str, Any]) -> None:
+        for charge in body.get("charges", ()):
+            weights = '"weights":["1/3","2/3"]'
+            head, mixture, rest = charge["account"].partition('"mixture":')
+            assert weights in rest
+            charge["account"] = head + mixture + rest.replace(weights, '"weights":["2/3","1/3"]', 1)
+
+    assert "has weights" in found([edited(event, exchanged) for event in events])

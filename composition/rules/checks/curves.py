@@ -6,7 +6,7 @@ from math import exp, inf, log, log1p
 
 from flint import arb
 
-from curator.verification.compare import Verdict, ball, within
+from composition.rules.checks.compare import Verdict, ball, within
 
 
 def log_of(value: Fraction) -> float:

@@ -25,13 +25,6 @@ _WIDE = 9.0
 _NEAR = Fraction(1, 2**20)
 
 
-def cost_of(epsilon: Fraction, unit: Fraction, priced: Priced) -> int | None:
-    """The units of the smallest entry that is at least epsilon; None if epsilon is above all."""
-    if not epsilon:
-        return 0
-    return next((cost for steps, cost in priced if epsilon <= steps * unit), None)
-
-
 def units_within(
     units: int, epsilon: Fraction, unit: Fraction, priced: Priced, slack: Fraction
 ) -> bool | None:

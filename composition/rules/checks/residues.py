@@ -9,11 +9,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from curator.verification.compare import Verdict, ball, sign, within
-from curator.verification.curves import profile
+from composition.rules.checks.compare import Verdict, ball, sign, within
+from composition.rules.checks.curves import profile
 
 _CLOSE = 1 + Fraction(1, 2**24)
-_HALVINGS = 90
 _EXTREME = 10**6  # of epsilon: the code's balls are wide there, and its residues smaller
 
 
@@ -82,40 +81,3 @@ def is_residue(
     more = (after * _CLOSE) ** 2 + gaussian**2
     tiny = before is not None and after < before / 2**40
     return tiny or fits_residue(before, more, epsilon, budget) is not True
-
-
-def replayed(
-    launches: tuple[tuple[Fraction, Fraction], ...], budget: tuple[Fraction, Fraction]
-) -> Verdict:
-    """Whether launches, each an epsilon and a mu, fit a budget one after the other.
-
-    Each residue is rounded up, so False means that they do not fit.
-    """
-    left: Fraction | None = None
-    for epsilon, gaussian in launches:
-        if epsilon == gaussian == 0:
-            continue
-        if fits_residue(left, gaussian**2, epsilon, budget) is False:
-            return False
-        left = _most(left, gaussian**2, epsilon, budget)
-    return None
-
-
-def _most(
-    before: Fraction | None,
-    gaussian: Fraction,
-    epsilon: Fraction,
-    budget: tuple[Fraction, Fraction],
-) -> Fraction:
-    """A number above the largest residue, by a share of 2**-60 or so."""
-    high = Fraction(1) if before is None else before
-    while before is None and fits_residue(None, high**2 + gaussian, epsilon, budget) is not False:
-        high *= 2
-    low = Fraction(0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if fits_residue(before, middle**2 + gaussian, epsilon, budget) is False:
-            high = middle
-        else:
-            low = middle
-    return high
