@@ -4,6 +4,7 @@
 - `rules/`: how losses add up (accumulators) and when a launch fits (continuation rules).
 - `validity`: the table of theorems `VALIDITY`; `verdicts` has the classes of its rows and cells,
   and `proofs` looks a composition up in it.
+- `written`: the rules and accounts that have a text.
 - `budgets`: a filter for a budget that is stated as epsilon and delta.
 - `admission`: `admitted`, how many launches a rule admits. `planning`: `recommend`, to choose a
   rule; `candidates`: the rules it compares; `hints`: what pays beyond them. `plot`: pictures

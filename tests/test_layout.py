@@ -72,7 +72,7 @@ FLOORS = {
         "mechanisms.tables.engines": (
             "dialect lifting limits protocol operands whole compiler sql files duckdb ibis"
         ),
-        "composition": "rules verdicts validity proofs compositors advice budgets",
+        "composition": "rules verdicts validity proofs compositors written advice budgets",
         "composition.compositors": (
             "claims grows children ex_post_claims launching logged state adaptive filters blocks "
             "ex_post fixed individual odometers universal"

@@ -165,6 +165,15 @@ class RuleAccumulator(Accumulator):
         empty = LeastBudget(self.rule, self.line, Map(), ceiling)
         object.__setattr__(self, "_empty", empty)
 
+    def written(self) -> tuple[Any, ...]:
+        """The arguments of `of_written`."""
+        return self.rule, self.line.zero.measure, self.line.delta
+
+    @staticmethod
+    def of_written(rule: Rule, measure: Measure, delta: Fraction | None) -> Accumulator:
+        """The accumulator of what was written."""
+        return accumulator_of(rule, measure, delta)
+
     @property
     def measure(self) -> Measure:  # type: ignore[override]
         """The measure that the rule takes."""

@@ -5,6 +5,7 @@ that is made from a rule; `duality` makes it.
 """
 
 from fractions import Fraction
+from typing import Any
 
 import attrs
 from immutables import Map
@@ -98,6 +99,22 @@ class LeastBudget(RunningAccount):
     def __attrs_post_init__(self) -> None:
         if self.ceiling.budget != self.line.at(CEILING):
             raise ValueError(f"{self.ceiling.budget} is not the largest budget of the line")
+
+    def written(self) -> tuple[Any, ...]:
+        """The arguments of `of_written`."""
+        return self.rule, self.line, self.kept, self.ceiling, self.last
+
+    @classmethod
+    def of_written(
+        cls,
+        rule: Rule,
+        line: Line,
+        losses: tuple[Loss, ...],
+        ceiling: Account,
+        last: Loss | None,
+    ) -> "LeastBudget":
+        """The account of what was written."""
+        return cls(rule, line, Map(enumerate(losses)), ceiling, last)
 
     @property
     def kept(self) -> tuple[Loss, ...]:

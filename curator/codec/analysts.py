@@ -5,11 +5,14 @@ code of the packages: answers, accounts, receipts, and the mechanisms and statis
 such as `Frugal` launch in the curator. An analyst who could write those would choose what their
 makers compute. Logs hold them, and clients read them in answers, with the whole codec.
 
-A new tag is named in `ANALYST_TAGS` or in `OWN_TAGS`. What a site declares is the site's choice:
-all its tags are read, and they have a dot in the name.
+A new tag is named in `ANALYST_TAGS` or in `OWN_TAGS`; those of rules and accounts come from the
+lists of `composition.written`. What a site declares is the site's choice: all its tags are read,
+and they have a dot in the name.
 """
 
+from composition import written
 from curator.codec.codec import Codec
+from curator.codec.entries import default_tag
 from curator.codec.limits import Limits
 
 
@@ -47,12 +50,7 @@ ANALYST_TAGS = _tags(
     # compositors and policies
     "at-most-a-day/1 blocks/1 con-comp/1 ex-post/1 filt/1 filt-con/1 filt-seq/1 individual/1 "
     "odom/1 odom-con/1 odom-seq/1 parallel/1 partition/1 postprocessed/1 universal/1",
-    # rules and accumulators
-    "accumulator-rule/1 additive/1 basic/1 gdp-residue/1 linear-odometer/1 menu/1 "
-    "mixture-odometer/1 one-sided-mixture-odometer/1 renyi-odometer/1 rogers-2016/1 "
-    "rogers-2016-odometer/1 rogers-2023/1 rogers-lemma-64-odometer/1 rule-accumulator/1 "
-    "stitched-odometer/1 stopping/1 via-gdp/1 via-renyi/1 via-zcdp/1 whitehouse-2023/1",
-)
+).union(map(default_tag, written.RULES))
 """The tags that an analyst's message may have, at any depth."""
 
 OWN_TAGS = _tags(
@@ -68,17 +66,14 @@ OWN_TAGS = _tags(
     "uniform-below/1",
     # reports, recommendations
     "candidate/1 ex-post-bound/1 fitted/1 recommendation/1 time-uniform-bound/1",
-    # receipts and accounts
-    "accumulator-account/1 additive-account/1 ask-receipt/1 block/1 block-accounts/1 "
-    "ex-post-account/1 least-budget/1 line/1 menu-account/1 mixture/1 receipt/1 record-account/1 "
-    "renyi-account/1 residue-account/1 rogers-account/1 running-sum/1 slack-account/1 "
-    "stopping-account/1 time-uniform-account/1 units/1",
+    # receipts
+    "ask-receipt/1 receipt/1",
     # messages of persons, and what persons launch and ask in the curator
     "from-analyst/1 from-mechanism/1 to-analyst/1 to-mechanism/1 "
     "combined/1 compared-marginal/1 distances/1 gaussians-together/1 marginal/1 weighted/1",
     # what the owner's commands launch
     "lost/1",
-)
+).union(map(default_tag, written.ACCOUNTS))
 """The tags of what only code of the packages makes."""
 
 

@@ -68,11 +68,18 @@ def default_tag(kind: type) -> str:
 def entry_of(tag: str, kind: type) -> Entry:
     """The entry of an attrs class: the arguments of its constructor, with their annotations.
 
+    A class that says itself how it is written has `of_written`, with the fields as arguments, and
+    `written`, which gives these.
+
     Raises:
         TypeError: it is no attrs class.
     """
     if not attrs.has(kind):
         raise TypeError(f"{quoted(kind)} is no attrs class: write an Entry for it")
+    if "of_written" in vars(kind):  # not inherited: it makes a value of this class
+        own: Any = kind
+        fields = {k: v for k, v in get_type_hints(own.of_written).items() if k != "return"}
+        return Entry(tag, (kind,), fields, own.written, own.of_written)
     hints = get_type_hints(kind)
     given = [field for field in attrs.fields(kind) if field.init]
     names, aliases = [field.name for field in given], [field.alias for field in given]

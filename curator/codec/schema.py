@@ -13,24 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from immutables import Map
 
 import composition as c
 import mechanisms as m
 import queryable as q
-from composition.compositors.blocks.accounts import Block, BlockAccounts, Groups
-from composition.compositors.ex_post_claims import ExPostAccount
-from composition.compositors.individual.accounts import RecordAccount
-from composition.rules.additive import Additive, AdditiveAccount, RunningSum
-from composition.rules.base import Account
-from composition.rules.duality import AccumulatorAccount, AccumulatorRule, RuleAccumulator
-from composition.rules.least_budget import LeastBudget, Line
-from composition.rules.menus.menu import MenuAccount, Units
-from composition.rules.odometers.time_uniform import Stopping, StoppingAccount, TimeUniformAccount
-from composition.rules.renyi import Mixture, RenyiAccount
-from composition.rules.residue import ResidueAccount
-from composition.rules.rogers import RogersAccount
-from composition.rules.slack import SlackAccount
+from composition import written
 from curator.codec.arrays import ARRAYS
 from curator.codec.entries import Entry, default_tag, entry_of
 from curator.codec.fields import UnwritableError
@@ -58,7 +45,6 @@ from mechanisms.tables.statistics.releases import Noisy, Release
 from queryable import losses, messages, receipts, view
 from queryable.answers import estimates, released
 from queryable.answers import noisy as answers
-from queryable.losses import ApproxDP, Loss, Measure
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 from queryable.randomness.laws import UniformBelow
@@ -82,7 +68,6 @@ _CLASSES: tuple[type, ...] = (
     q.Ask,
     q.AskMany,
     receipts.AskReceipt,
-    Block,
     q.BlockLevel,
     q.BlockLossQuery,
     q.BlockStated,
@@ -105,7 +90,6 @@ _CLASSES: tuple[type, ...] = (
     q.Postprocessed,
     q.PrivacyLossQuery,
     receipts.Receipt,
-    RecordAccount,
     q.Refused,
     messages.Stated,
     q.ToAnalyst,
@@ -250,77 +234,18 @@ _CLASSES: tuple[type, ...] = (
     c.OdomSeq,
     c.Partition,
     c.Universal,
-    # rules and accumulators
-    AccumulatorRule,
-    Additive,
-    c.Basic,
-    c.GDPResidue,
-    Line,
-    c.LinearOdometer,
-    c.MixtureOdometer,
-    c.OneSidedMixtureOdometer,
-    c.RenyiOdometer,
-    c.Rogers2016,
-    c.Rogers2016Odometer,
-    c.Rogers2023,
-    c.RogersLemma64Odometer,
-    c.StitchedOdometer,
-    Stopping,
-    c.ViaGDP,
-    c.ViaRenyi,
-    c.ViaZCDP,
-    c.Whitehouse2023,
-    # their accounts
-    AccumulatorAccount,
-    AdditiveAccount,
-    ExPostAccount,
-    Mixture,
-    RenyiAccount,
-    ResidueAccount,
-    RogersAccount,
-    RunningSum,
-    SlackAccount,
-    StoppingAccount,
-    TimeUniformAccount,
-    Units,
+    *written.RULES,
+    *written.ACCOUNTS,
     # recommendations
     c.Candidate,
     c.Fitted,
     c.Recommendation,
 )
-"""Classes whose fields are the arguments of their constructor, and whose names give their tags."""
+"""Classes that `entry_of` writes, and whose names give their tags."""
 
 _NAMED: dict[str, type] = {"compared-marginal/1": Compared}  # another class has its name
 
 _PARTS = tuple[tuple[ChildId, InteractiveMechanism[Any]], ...]
-_PRICED = tuple[tuple[int, int], ...]
-
-
-def _menu(unit: Fraction, priced: Any, slack: Fraction | None) -> c.Menu:
-    return c.Menu(unit, [entry for entry, _ in priced], [cost for _, cost in priced], slack)
-
-
-def _of_menu_account(account: MenuAccount) -> tuple[Any, ...]:
-    terms = account.terms
-    priced = tuple(zip(terms.entries, terms.costs, strict=True))
-    facts = account.budget, terms.unit, priced, account.slack
-    return (*facts, account.used, account.deltas, account.started)
-
-
-def _menu_account(
-    budget: ApproxDP, unit: Fraction, priced: Any, slack: Fraction, *used: Any
-) -> MenuAccount:
-    empty = _menu(unit, priced, slack).open(budget)
-    return MenuAccount(budget, empty.slack, empty.terms, *used)
-
-
-def _of_least_budget(account: LeastBudget) -> tuple[Any, ...]:
-    kept = tuple(account.losses[place] for place in range(len(account.losses)))
-    return account.rule, account.line, kept, account.ceiling, account.last
-
-
-def _least_budget(rule: c.Rule, line: Line, losses: tuple[Loss, ...], *rest: Any) -> LeastBudget:
-    return LeastBudget(rule, line, Map(enumerate(losses)), *rest)
 
 
 def _without_encode(*names: str) -> Callable[[Any], tuple[Any, ...]]:
@@ -340,43 +265,6 @@ _WEIGHTS = ("universe", "records", "epsilon", "threshold", "updates", "learning_
 
 
 _SPECIAL = (
-    Entry(
-        "menu/1",
-        (c.Menu,),
-        {"unit": Fraction, "priced": _PRICED, "slack": Fraction | None},
-        lambda menu: (menu.unit, menu.priced, menu.slack),
-        _menu,
-    ),
-    Entry(
-        "block-accounts/1",
-        (BlockAccounts,),
-        {"empty": Account, "groups": Groups, "blocks_of_unit": int},
-        lambda held: (held.empty, held.groups, held.blocks_of_unit),
-        BlockAccounts.of,
-    ),
-    Entry(
-        "menu-account/1",
-        (MenuAccount,),
-        {"budget": ApproxDP, "unit": Fraction, "priced": _PRICED, "slack": Fraction}
-        | {"used": int, "deltas": Fraction, "started": bool},
-        _of_menu_account,
-        _menu_account,
-    ),
-    Entry(
-        "least-budget/1",
-        (LeastBudget,),
-        {"rule": c.Rule, "line": Line, "losses": tuple[Loss, ...], "ceiling": Account}
-        | {"last": Loss | None},
-        _of_least_budget,
-        _least_budget,
-    ),
-    Entry(
-        "rule-accumulator/1",
-        (RuleAccumulator,),
-        {"rule": c.Rule, "measure": Measure, "delta": Fraction | None},
-        lambda value: (value.rule, value.line.zero.measure, value.line.delta),
-        c.accumulator_of,
-    ),
     Entry(
         "parallel/1",
         (c.Parallel,),

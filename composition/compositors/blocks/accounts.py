@@ -124,6 +124,15 @@ class BlockAccounts(Shown):
         if len(self.blocks) != len(self.accounts) or not alike:
             raise ValueError(f"there should be an account of the budget {budget} for each block")
 
+    def written(self) -> tuple[Any, ...]:
+        """The arguments of `of_written`."""
+        return self.empty, self.groups, self.blocks_of_unit
+
+    @classmethod
+    def of_written(cls, empty: Account, groups: Groups, blocks_of_unit: int) -> "BlockAccounts":
+        """The accounts of what was written."""
+        return cls.of(empty, groups, blocks_of_unit)
+
     @classmethod
     def of(cls, empty: Account, groups: Groups, blocks_of_unit: int = 1) -> "BlockAccounts":
         """The accounts of the blocks of groups."""

@@ -118,6 +118,15 @@ class Menu(Rule):
         step = _unit(unit)
         self.__attrs_init__(step, priced(step, menu, costs), slack_field(slack))
 
+    def written(self) -> tuple[Any, ...]:
+        """The arguments of `of_written`."""
+        return self.unit, self.priced, self.slack
+
+    @classmethod
+    def of_written(cls, unit: Fraction, priced: Priced, slack: Fraction | None) -> "Menu":
+        """The rule of what was written."""
+        return cls(unit, [entry for entry, _ in priced], [cost for _, cost in priced], slack)
+
     def monotone(self) -> bool:
         """Yes: costs are fixed, and the units of a budget rise with its epsilon."""
         return True
@@ -221,6 +230,26 @@ class MenuAccount(Account):
         if (self.terms.epsilon, self.terms.slack) != (self.budget.epsilon, self.slack):
             raise ValueError(f"the terms are not those of {self.budget} and its slack")
         share_of(self.slack, self.budget)
+
+    def written(self) -> tuple[Any, ...]:
+        """The arguments of `of_written`; the rest of the terms follows from them."""
+        unit, pairs = self.terms.unit, self.terms.priced
+        return self.budget, unit, pairs, self.slack, self.used, self.deltas, self.started
+
+    @classmethod
+    def of_written(
+        cls,
+        budget: ApproxDP,
+        unit: Fraction,
+        priced: Priced,
+        slack: Fraction,
+        used: int,
+        deltas: Fraction,
+        started: bool,
+    ) -> "MenuAccount":
+        """The account of what was written."""
+        empty = Menu.of_written(unit, priced, slack).open(budget)
+        return cls(budget, empty.slack, empty.terms, used, deltas, started)
 
     def add(self, loss: ApproxDP) -> "MenuAccount":
         """Add one launch to the units and the deltas."""
