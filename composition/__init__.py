@@ -7,8 +7,7 @@
 - `written`: the rules and accounts that have a text.
 - `budgets`: a filter for a budget that is stated as epsilon and delta.
 - `admission`: `admitted`, how many launches a rule admits. `planning`: `recommend`, to choose a
-  rule; `candidates`: the rules it compares; `hints`: what pays beyond them. `plot`: pictures
-  (extra `plot`).
+  rule; `hints`: what pays beyond it. `plot`: pictures (extra `plot`).
 """
 
 from typing import TYPE_CHECKING

@@ -79,7 +79,7 @@ FLOORS = {
         ),
         "composition.rules": (
             "checks base optimal slack renyi rogers additive declared least_budget duality menus "
-            "odometers residue weights"
+            "odometers residue weights fitting"
         ),
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "

@@ -6,8 +6,8 @@ a whole plan. No data are needed.
 
 from collections.abc import Callable, Iterable
 
-from composition.advice.candidates import Plan
 from composition.rules import Account, Rule
+from composition.rules.fitting import Plan
 from queryable.losses import Loss
 from queryable.wording.quoting import quoted
 

@@ -19,11 +19,21 @@ from composition.advice.admission import (
     require_instance,
     whole_plans,
 )
-from composition.advice.candidates import Plan, rules_for
 from composition.advice.hints import Planned, stated
-from composition.rules import Basic, Rule
+from composition.rules import Rule
 from composition.rules.declared import least_at
-from queryable.losses import ZCDP, AdditiveLoss, ApproxDP, ApproxZCDP, Loss, Measure, PureDP, total
+from composition.rules.fitting import Plan, rules_for
+from queryable.losses import (
+    ZCDP,
+    AdditiveLoss,
+    ApproxDP,
+    ApproxZCDP,
+    Dominated,
+    Loss,
+    Measure,
+    PureDP,
+    total,
+)
 from queryable.losses.numbers import BeyondReachError
 from queryable.mechanism import InteractiveMechanism
 from queryable.postprocessing import PersonInTheMiddle
@@ -140,7 +150,7 @@ def recommend(
     if not listed:
         raise ValueError("the plan is empty; list the planned launches")
     launches = _runs(listed)
-    tried = [_tried(rule, budget, launches) for rule in rules_for(budget, launches)]
+    tried = [_tried(rule, budget, launches) for rule in _rules(budget, launches)]
     tried.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
     tried.reverse()
     best = {type(each.rule): each for each in reversed(tried)}  # of several menus one
@@ -159,13 +169,22 @@ def _fit(budget: Loss, best: Candidate) -> hints.Fit:
     with_delta = isinstance(budget, ApproxDP | ApproxZCDP) and budget.delta > 0
     return hints.Fit(
         best.admitted,
-        added=isinstance(best.rule, Basic) and isinstance(budget, PureDP | ApproxDP),
+        added=best.rule.adds_up and isinstance(budget, PureDP | ApproxDP),
         zcdp=with_delta or isinstance(budget, ZCDP),
     )
 
 
 def _runs(listed: Iterable[Item]) -> list[tuple[Item, int]]:
     return [(each, len(list(run))) for each, run in groupby(listed)]
+
+
+def _rules(budget: Loss, launches: list[tuple[Planned, int]]) -> list[Rule]:
+    plan = [(stated(each), count) for each, count in launches]
+    try:
+        dominated = [(stated(each, Dominated), count) for each, count in launches]
+    except ValueError:
+        dominated = plan
+    return rules_for(budget, plan, dominated)
 
 
 def _fixed(budget: Loss, listed: list[Planned]) -> int | None:

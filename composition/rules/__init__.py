@@ -7,6 +7,7 @@
 - `rogers`: `Rogers2016`. `renyi`: `ViaRenyi`. `residue`: `GDPResidue`. `menus`: `Menu`.
 - `odometers`: time-uniform odometers.
 - `duality`: filters from accumulators and back (Lemma 2.19); `least_budget`: the account of one.
+- `fitting`: the rules that suit a plan of launches.
 - `checks`: how accounts are checked, by arithmetic of its own.
 - `optimal`, `declared`: losses fixed in advance. These are valid for `ConComp`, not for filters.
 """

@@ -208,6 +208,8 @@ class Basic(Rule):
         Theorem 3.4 with Smith and Thakurta 2022 for GDP; docs/theory.md for approximate zCDP.
     """
 
+    adds_up = True
+
     def monotone(self) -> bool:
         """Yes: sums are compared with the budget."""
         return True

@@ -141,6 +141,9 @@ class Rule(ABC):
     vouched_for: ClassVar[str] = ""
     """The theorem that makes a rule of your own valid, and its source. It is not inherited."""
 
+    adds_up: ClassVar[bool] = False
+    """Whether it compares the sum of the losses with the budget, coordinate by coordinate."""
+
     def monotone(self) -> bool:
         """Whether a budget admits all that a smaller budget with the same delta admits.
 

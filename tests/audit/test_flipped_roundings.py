@@ -313,7 +313,7 @@ NO_CLAIM = {
     "rules.menus.worst_case:_levels": "a count of steps of work",
     "rules.checks.menus:_edges": "how many steps are kept; what is beyond is bounded from below",
     "rules.optimal:_product": "the place where a product is split",
-    "advice.candidates:_menu": "the menu of a recommendation, which may be any menu",
+    "rules.fitting:_menu": "the menu of a recommendation, which may be any menu",
     "advice.admission:greatest_count": "a place between two others, where a search looks next",
     "advice.admission:_times_in_turn": "a limit of work",
     "units // self.units": "a division without rest",

@@ -1,4 +1,4 @@
-"""The rules that `recommend` compares, fitted to a budget and a plan.
+"""The rules that suit a budget and a plan of launches; `recommend` compares them.
 
 Responsible for their parameters: a slack that leaves room for the plan's deltas, orders around the
 best one, and menus of the plan's epsilons.
@@ -8,19 +8,14 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd, lcm, log, sqrt
 
-from composition.advice.hints import Planned, stated
-from composition.rules import (
-    Basic,
-    GDPResidue,
-    Rogers2016,
-    Rule,
-    ViaGDP,
-    ViaRenyi,
-    ViaZCDP,
-    Whitehouse2023,
-    fitted,
-)
+from composition.rules.additive import Basic
+from composition.rules.base import Rule
+from composition.rules.menus.costs import fitted
+from composition.rules.renyi import ViaRenyi
+from composition.rules.residue import GDPResidue
+from composition.rules.rogers import Rogers2016
 from composition.rules.slack import delta_of
+from composition.rules.weights import ViaGDP, ViaZCDP, Whitehouse2023
 from queryable.losses import AdditiveLoss, ApproxDP, Dominated, Loss, conversions
 from queryable.losses.renyi import common_orders
 
@@ -34,16 +29,16 @@ _FINEST = 20_000  # the most units of a menu
 _LEAST, _MOST = Fraction(1, 10**100), Fraction(10**6)
 
 
-def rules_for(budget: Loss, launches: list[tuple[Planned, int]]) -> list[Rule]:
-    """The rules to compare; of equally good ones the last is taken, so the simplest is last."""
-    plan = [(stated(each), count) for each, count in launches]
+def rules_for(budget: Loss, plan: Plan, dominated: Plan) -> list[Rule]:
+    """The rules to compare; of equally good ones the last is taken, so the simplest is last.
+
+    Args:
+        plan: what the launches state.
+        dominated: the same as `Dominated` losses, if they all convert.
+    """
     if not isinstance(budget, ApproxDP) or budget.delta == 0 or _extreme(budget, plan):
         return [Basic()]
     slack, common = _slack(budget, plan), common_orders(loss for loss, _ in plan)
-    try:
-        dominated = [(stated(each, Dominated), count) for each, count in launches]
-    except ValueError:
-        dominated = plan
     return [
         Rogers2016(),
         Whitehouse2023(slack),
