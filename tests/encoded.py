@@ -36,9 +36,10 @@ from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBou
 from queryable.messages import MeasureQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow
 from queryable.receipts import AskReceipt, Receipt
+from tests import instances
 from tests import strategies as toys
+from tests.instances import BUDGET
 from tests.laws import subjects
-from tests.laws.hostile_calls import CALLS
 from tests.messy_tables import Types
 from tests.random_statistics import Maker
 
@@ -118,18 +119,10 @@ STATISTICS = (
     m.Keys.of(ROWS, "city", "who"),
     AGE,
 )
-BUDGET = q.ApproxDP(1, "1e-6")
 RULES = (
-    c.Basic(),
-    c.Whitehouse2023("5e-7"),
-    c.Rogers2016(),
-    c.Menu("0.1", [1, 2], slack="5e-7"),
-    c.GDPResidue("5e-7"),
-    c.ViaZCDP("5e-7"),
-    c.Rogers2023("5e-7"),
-    c.ViaGDP(),
+    *map(instances.rule_for, instances.RULES),
+    c.Menu("0.1", [1, 2], [1, 4], "5e-7"),
     c.ViaRenyi([2, 8, 32]),
-    c.ViaRenyi([2, 8], weights=["1/3", "2/3"]),
     c.filter_of(Additive(q.ApproxDP)),
     c.filter_of(c.LinearOdometer("1e-7", 1)),
 )
@@ -138,13 +131,7 @@ ODOMETERS = (
     (q.RDP.at(8), None),
     (q.RDP.at(2, 8), None),
     (q.Dominated, None),
-    (q.ZCDP, c.LinearOdometer("1e-6", 1)),
-    (q.ZCDP, c.MixtureOdometer("1e-6", 1)),
-    (q.ApproxZCDP, c.OneSidedMixtureOdometer("1e-6", 1, deltas="1e-7", margin="0.1")),
-    (q.ZCDP, c.StitchedOdometer("1e-6", 1)),
-    (q.ZCDP, c.Rogers2016Odometer("1e-6", 100)),
-    (q.ZCDP, c.RogersLemma64Odometer("1e-6", 1)),
-    (q.RDP.at(2, 8), c.RenyiOdometer("1e-6", [2, 8])),
+    *instances.odometers(),
     (q.ApproxDP, c.accumulator_of(c.Whitehouse2023(), q.ApproxDP, "1e-6")),
     (PureDP, c.accumulator_of(c.Basic(), PureDP)),
 )
@@ -302,7 +289,7 @@ def values() -> tuple[Any, ...]:
     """Many values, among them one of each class that has a tag."""
     found = [*OTHERS, *STATISTICS, *RULES, *PREDICATES]
     for module in ("queryable", "mechanisms", "composition"):
-        for name, arguments in CALLS[module].items():
+        for name, arguments in instances.CALLS[module].items():
             kind = getattr(__import__(module), name)
             if isinstance(kind, type) and TESTED.tag_of(kind):
                 found.append(kind(**arguments))

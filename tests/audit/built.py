@@ -47,6 +47,9 @@ from queryable.losses import (
     zero_of,
 )
 from tests.audit.true_losses import Atom
+from tests.instances import BUDGET, rule_for
+from tests.instances import RULES as RULED
+from tests.instances import odometers as all_odometers
 
 F = Fraction
 OURS = (ValueError, TypeError, InteractiveError)
@@ -59,7 +62,6 @@ WRONG: tuple[Any, ...] = (
     *(-1, F(-1, 2), -(2**62), 2**62, F(10**399), F(1, 10**399), nan, inf, 1e308, True, None),
     *("x", "", "1/0", b"1", [], (), {}, (1, 2), object(), PureDP, ZCDP(1), c.Basic(), Atom),
 )
-BUDGET = ApproxDP(1, "1e-6")
 _HIGHEST = 4
 
 
@@ -84,24 +86,15 @@ def seeds() -> list[Any]:
     """A right value of each class."""
     count = Atom().mechanism()
     parts = c.Partition("part", ["a", "b"])
-    slack = [c.Whitehouse2023("5e-7"), c.ViaZCDP(), c.Rogers2023(), c.ViaGDP(), c.GDPResidue()]
-    renyi, menu = c.ViaRenyi([2, 8], ["1/3", "2/3"]), c.Menu("1/10", [1, 2])
-    odometers = [
-        c.LinearOdometer("1e-7", 1),
-        c.MixtureOdometer("1e-7", 1),
-        c.OneSidedMixtureOdometer("1e-8", 1, deltas="1e-8", margin="0.1"),
-        c.RenyiOdometer("1e-7", [2, 8]),
-        c.Rogers2016Odometer("1e-7", 9),
-        c.RogersLemma64Odometer("1e-7", 1),
-        c.StitchedOdometer("1e-7", 1),
-    ]
-    of_rules = [c.accumulator_of(c.Basic(), PureDP), c.accumulator_of(slack[0], ApproxDP, "1e-6")]
-    rules: list[Any] = [c.Basic(), c.Rogers2016(), *slack, renyi, menu]
-    made = [c.filter_of(each) for each in (Additive(ApproxDP), odometers[0], of_rules[1])]
+    rules, odometers = [rule_for(kind) for kind in RULED], [each for _, each in all_odometers()]
+    slack, least = rule_for(c.Whitehouse2023), c.LinearOdometer("1e-7", 1)
+    of_rules = [c.accumulator_of(c.Basic(), PureDP), c.accumulator_of(slack, ApproxDP, "1e-6")]
+    made = [c.filter_of(each) for each in (Additive(ApproxDP), least, of_rules[1])]
     blocks = c.Blocks(c.FiltCon(ZCDP(1)), "u")
     opened = [each.open(BUDGET) for each in (*rules, *made)]
     reported = [each.open() for each in (*odometers, *of_rules, Additive(PureDP))]
-    held = [opened[0].sum, renyi.open(BUDGET).mixture, menu.open(BUDGET).terms]
+    renyi, menu = (rule_for(kind).open(BUDGET) for kind in (c.ViaRenyi, c.Menu))
+    held = [opened[0].sum, renyi.mixture, menu.terms]
     some = [blocks.account(), c.Individual(1).account(), c.ExPost(PureDP(1)).account()]
     compositors = [
         *(kind(BUDGET, c.ViaZCDP()) for kind in (c.FiltCon, c.Filt, c.FiltSeq)),

@@ -1,4 +1,4 @@
-"""Valid calls of the curator, beside those in `hostile_calls.py`, which the tests' codec needs."""
+"""Valid calls of the curator, beside those in `tests/instances`, which the tests' codec needs."""
 
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Subjects of the laws: every mechanism and compositor, with a script of legal queries."""
 
+import inspect
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -39,11 +41,13 @@ from queryable import (
     LaunchOver,
     PrivacyLossQuery,
     PureDP,
-    Statistic,
     Update,
     UserLevel,
 )
 from queryable.messages import is_owners
+from tests.instances import CALLS, DATA, QUERIES
+from tests.instances.functions import SIZE, TALLY, odd
+from tests.instances.of_mechanisms import COUNTED, SEEN
 from tests.strategies import (
     Courier,
     Faulty,
@@ -57,33 +61,6 @@ from tests.strategies import (
     raising,
 )
 
-DATA = np.arange(20)
-"""The dataset of all subjects: twenty small integers."""
-
-
-def total(dataset: Any) -> int:
-    """A statistic that can be pickled, because states are compared by pickling."""
-    return int(np.sum(dataset))
-
-
-def size(dataset: Any) -> int:
-    """The number of records; can be pickled."""
-    return len(dataset)
-
-
-def odd(dataset: Any) -> bool:
-    """A boolean function of the data."""
-    return bool(len(dataset) % 2)
-
-
-def tally(dataset: Any) -> Any:
-    """The counts of even and of odd records, padded to four entries."""
-    return np.bincount(np.asarray(dataset) % 2, minlength=4)
-
-
-SIZE = Statistic(size, l1=1, l2=1)
-TALLY = Statistic(tally, l1=1, l2=1, shape=4)
-COUNTED = (Update(DATA[:9]), mechanisms.Total(), Update(DATA[:4]), Update(DATA))
 ONE = mechanisms.Keys(mechanisms.Column(Literal(1)), (1, 2))
 """Groups of rows that need no column."""
 BITS = "bits"
@@ -262,33 +239,25 @@ COMPOSITORS = (
         (OPEN, Ask(0, BITS), LaunchMany([WORD, WORD, WORD]), Ask(0, BITS), PrivacyLossQuery()),
     ),
 )
+
+
+def of_the_library() -> Iterator[Subject]:
+    """The instance of each mechanism of the library, with the queries that it answers."""
+    for name, arguments in CALLS["mechanisms"].items():
+        kind = getattr(mechanisms, name)
+        if inspect.isclass(kind) and issubclass(kind, InteractiveMechanism):
+            yield Subject(name, kind(**arguments), QUERIES.get(name, ()))
+
+
 MECHANISMS = (
-    Subject(
-        "LaplaceNoiseReduction",
-        mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 50, 20, 10]),
-        (mechanisms.Refine(), mechanisms.Refine(20), mechanisms.Latest(), mechanisms.Refine()),
-    ),
-    Subject("RandomizedResponse", mechanisms.RandomizedResponse(Bit(odd), odds=3)),
-    Subject("RandomizedResponse eps", mechanisms.RandomizedResponse(Bit(odd), epsilon=1)),
+    *of_the_library(),
     Subject(
         "RandomizedResponse delta", mechanisms.RandomizedResponse(Bit(odd), odds=3, delta="1/10")
-    ),
-    Subject("Laplace", mechanisms.Laplace(SIZE, scale=100)),
-    Subject("Gaussian", mechanisms.Gaussian(SIZE, scale=100)),
-    Subject(
-        "SparseVector",
-        mechanisms.SparseVector(20, epsilon="1/10", cutoff=2),
-        (SIZE,) * 12,
     ),
     Subject(
         "SparseVector, several at once",
         mechanisms.SparseVector(20, epsilon="1/10", cutoff=3),
         (AskMany([SIZE] * 3), SIZE, AskMany((SIZE,) * 8), AskMany([SIZE])),
-    ),
-    Subject(
-        "TreeCounter",
-        mechanisms.TreeCounter(SIZE, rho=1, horizon=3, past=2),
-        (*COUNTED, mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2)),
     ),
     Subject(
         "TreeCounter, Laplace",
@@ -305,26 +274,13 @@ MECHANISMS = (
         ),
     ),
     Subject(
-        "ToeplitzCounter",
+        "ToeplitzCounter, unbounded",
         mechanisms.ToeplitzCounter(TALLY, rho="1/100"),
-        (*COUNTED, mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2)),
-    ),
-    Subject("ExponentialMechanism", mechanisms.ExponentialMechanism(TALLY, "1/2")),
-    Subject(
-        "Best",
-        mechanisms.Best(
-            [mechanisms.Laplace(SIZE, scale=9), mechanisms.Laplace(SIZE, scale=5)],
-            "largest",
-            mechanisms.TruncatedNegativeBinomial(1, "1/3"),
-        ),
+        (*COUNTED, *SEEN),
     ),
     Subject(
         "Best, Poisson",
         mechanisms.Best(mechanisms.Laplace(SIZE, scale=9), "smallest", mechanisms.Poisson(3)),
-    ),
-    Subject(
-        "PrivateKeys",
-        mechanisms.PrivateKeys(mechanisms.DiscoveredKeys(Literal("all")), epsilon=1, delta="1e-3"),
     ),
     Subject(
         "Best, Threshold",
@@ -339,12 +295,6 @@ MECHANISMS = (
             mechanisms.Threshold(25, "1/9"),
         ),
     ),
-    Subject(
-        "Scripted",
-        mechanisms.Scripted(FiltCon(PureDP(1)), [WORD, OPEN, Ask(1, BITS), PrivacyLossQuery()]),
-    ),
-    Subject("PermuteAndFlip", mechanisms.PermuteAndFlip(TALLY, "1/2")),
-    Subject("TopK", mechanisms.TopK(TALLY, "1/2", k=2)),
     refining("BrownianNoiseReduction", mechanisms.BrownianNoiseReduction(), (900, 300, 30)),
     refining("Doubling", mechanisms.Doubling(500), None),
     refining("Doubling Laplace", mechanisms.Doubling(500, noise="laplace"), None),

@@ -33,13 +33,13 @@ from queryable import (
     Queryable,
     SeededCoins,
 )
+from tests import instances
 from tests.hostile import MAKERS, HostileError
-from tests.laws import hostile_calls
-from tests.laws.hostile_calls import NOT_CALLED
+from tests.instances import NOT_CALLED
 from tests.laws.hostile_curator import CURATOR, LEDGER
 from tests.strategies import RandomBits
 
-CALLS = {**hostile_calls.CALLS, "curator": CURATOR}
+CALLS = {**instances.CALLS, "curator": CURATOR}
 OURS = (ValueError, TypeError, InteractiveError)
 SECONDS = 6  # of processor time, which does not depend on the load
 UNTRIED = {"dataset", "sample", "x", "x_prime", "pairs", "path"}  # data raise as they are
@@ -147,7 +147,7 @@ def test_everything_public_is_called(module: str) -> None:
     names = set(getattr(loaded, "__all__", own)) if module in PUBLIC else set()
     everywhere = {name for calls in CALLS.values() for name in calls}
     missing = names - everywhere - NOT_CALLED
-    assert not missing, f"add a valid call of {sorted(missing)} to tests/laws/hostile_calls.py"
+    assert not missing, f"add an instance of {sorted(missing)} to tests/instances"
     for name, right in CALLS[module].items():
         getattr(loaded, name)(**right)
 

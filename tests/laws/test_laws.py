@@ -192,7 +192,7 @@ def test_every_exported_mechanism_is_a_subject() -> None:
     """Every mechanism that the packages export is a subject here."""
     tested = {type(subject.mechanism).__name__ for subject in SUBJECTS} | ELSEWHERE
     missing = (concrete(composition) | concrete(mechanisms)) - tested
-    assert not missing, f"add a Subject of {sorted(missing)} to tests/laws/subjects.py"
+    assert not missing, f"add an instance of {sorted(missing)} to tests/instances"
 
 
 @pytest.mark.parametrize("subject", [*COMPOSITORS, *MECHANISMS], ids=str)

@@ -1,6 +1,5 @@
 """No compositor reads data: it does all but run leaves on data that raise at any access."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,18 +8,10 @@ import composition
 from composition import (
     AtMostADay,
     Blocks,
-    ConComp,
-    ExPost,
-    Filt,
     FiltCon,
-    FiltSeq,
     Individual,
-    Odom,
-    OdomCon,
-    OdomSeq,
     Parallel,
     Partition,
-    Universal,
 )
 from composition.compositors.individual import individual
 from mechanisms import Count, Gaussian
@@ -42,7 +33,8 @@ from queryable.audit.views.scripts import snapshot
 from queryable.conversation import LOST, Moved, Ready, leaves
 from queryable.data.growing import Grown
 from queryable.messages import Answer, MeasureQuery, Query
-from tests.strategies import RandomBits, Toy
+from tests.instances import instance
+from tests.strategies import Toy
 
 
 def _read(*_: Any) -> Any:
@@ -71,20 +63,23 @@ def parity(record: Any) -> str:
 
 
 PARTS = Partition(parity, ["even", "odd"])
-COMPOSITORS: dict[type, Callable[[], InteractiveMechanism[Any]]] = {
-    Blocks: lambda: Blocks(FiltCon(PureDP(1))),
-    ConComp: lambda: ConComp([Toy(), RandomBits()]),
-    ExPost: lambda: ExPost(PureDP(1)),
-    Filt: lambda: Filt(PureDP(1)),
-    FiltCon: lambda: FiltCon(PureDP(1)),
-    FiltSeq: lambda: FiltSeq(PureDP(1)),
-    Individual: lambda: Individual(1),
-    Odom: lambda: Odom(PureDP),
-    OdomCon: lambda: OdomCon(PureDP),
-    OdomSeq: lambda: OdomSeq(PureDP),
-    Parallel: lambda: Parallel(PARTS, {"even": Toy(), "odd": FiltCon(PureDP(1))}),
-    Universal: lambda: Universal(PureDP(1)),
-}
+COMPOSITORS = [
+    each
+    for name in composition.__all__
+    if isinstance(each := getattr(composition, name), type)
+    and issubclass(each, InteractiveMechanism)
+    and each.converses
+    and each not in (AtMostADay, Postprocessed)
+]
+
+
+def made(kind: type[Any]) -> Any:
+    """The instance of a compositor; that of `Parallel` would need data with columns."""
+    if kind is Parallel:
+        return Parallel(PARTS, {"even": Toy(), "odd": FiltCon(PureDP(1))})
+    return instance(kind)
+
+
 SOME = PureDP("1/9")
 QUERIES: tuple[Query, ...] = (
     MeasureQuery(),
@@ -99,15 +94,7 @@ QUERIES: tuple[Query, ...] = (
 
 
 def test_all_compositors_are_walked() -> None:
-    found = {
-        each
-        for name in composition.__all__
-        if isinstance(each := getattr(composition, name), type)
-        and issubclass(each, InteractiveMechanism)
-        and each.converses
-        and each not in (AtMostADay, Postprocessed)
-    }
-    assert found == set(COMPOSITORS)
+    assert len(COMPOSITORS) > 11
 
 
 def steps(mechanism: InteractiveMechanism[Any], dataset: Any) -> list[Answer]:
@@ -133,7 +120,7 @@ def test_a_compositor_reads_nothing(kind: type[Any], monkeypatch: pytest.MonkeyP
         return (Moved(None, None), None) if type(step) is Ready else (LOST, ValueError())
 
     monkeypatch.setattr(leaves, "read", failed)
-    mechanism = COMPOSITORS[kind]()
+    mechanism = made(kind)
     answers = steps(mechanism, Unread())
     assert snapshot(answers) == snapshot(steps(mechanism, [1, 2, 3, 4]))
     if kind is Parallel:

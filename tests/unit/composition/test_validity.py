@@ -1,6 +1,5 @@
 """A launch is admitted exactly if its cell in the table of theorems names a theorem."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -14,26 +13,11 @@ from composition import (
     ExPost,
     FiltCon,
     FiltSeq,
-    GDPResidue,
-    LinearOdometer,
-    Menu,
-    MixtureOdometer,
     OdomCon,
     OdomSeq,
-    OneSidedMixtureOdometer,
     Parallel,
     Partition,
-    RenyiOdometer,
-    Rogers2016,
-    Rogers2016Odometer,
-    Rogers2023,
-    RogersLemma64Odometer,
-    StitchedOdometer,
     Universal,
-    ViaGDP,
-    ViaRenyi,
-    ViaZCDP,
-    Whitehouse2023,
     validity,
 )
 from composition.rules import Accumulator
@@ -51,75 +35,24 @@ from composition.verdicts import (
 )
 from queryable import (
     FDP,
-    GDP,
-    RDP,
     SYSTEM,
-    ZCDP,
     ApproxDP,
     ApproxZCDP,
     Ask,
-    Dominated,
     Growth,
     InteractiveMechanism,
     Launch,
     Launched,
-    Loss,
     PureDP,
     Queryable,
     UnprovenCompositionError,
     Update,
     explain,
 )
-from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders
+from tests.instances import BUDGETS, SMALL, rule_for
 from tests.strategies import RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")
-SMALL: dict[Kind, Loss] = {
-    PureDP: PureDP("0.1"),
-    ApproxDP: ApproxDP("0.1", "1e-9"),
-    ZCDP: ZCDP("0.01"),
-    ApproxZCDP: ApproxZCDP("0.01", "1e-9"),
-    RenyiOrder: RDP(8, "0.1"),
-    RenyiOrders: RenyiCurve([2, 8], ["0.1", "0.2"]),
-    GDP: GDP("0.1"),
-    Dominated: Dominated("0.1", "0.1", "1e-9"),
-    FDP: FDP.of_approx("0.1"),
-}
-BUDGETS: dict[Kind, Loss] = {
-    PureDP: PureDP(1),
-    ApproxDP: ApproxDP(5, "1e-6"),
-    ZCDP: ZCDP(1),
-    ApproxZCDP: ApproxZCDP(1, "1e-6"),
-    RenyiOrder: RDP(8, 1),
-    RenyiOrders: RenyiCurve([2, 8], [1, 1]),
-    GDP: GDP(1),
-    Dominated: Dominated(1, 1, "1e-6"),
-    FDP: FDP.of_approx(1),
-}
-ORDERS = {RenyiOrder: [8], RenyiOrders: [2, 8], ApproxZCDP: [2, 8]}
-RULES: dict[Any, Callable[[Kind], Any]] = {
-    Basic: lambda _: Basic(),
-    Whitehouse2023: lambda _: Whitehouse2023("5e-7"),
-    Rogers2016: lambda _: Rogers2016(),
-    Menu: lambda _: Menu("0.1", [1, 2], slack="5e-7"),
-    GDPResidue: lambda _: GDPResidue("5e-7"),
-    ViaZCDP: lambda _: ViaZCDP("5e-7"),
-    Rogers2023: lambda _: Rogers2023("5e-7"),
-    ViaGDP: lambda _: ViaGDP(),
-    ViaRenyi: lambda kind: ViaRenyi(ORDERS[kind]),
-    LinearOdometer: lambda kind: LinearOdometer("1e-6", 1, **shares(kind)),
-    OneSidedMixtureOdometer: lambda kind: OneSidedMixtureOdometer("1e-6", 1, **shares(kind)),
-    MixtureOdometer: lambda kind: MixtureOdometer("1e-6", 1, **shares(kind)),
-    StitchedOdometer: lambda kind: StitchedOdometer("1e-6", 1, **shares(kind)),
-    Rogers2016Odometer: lambda kind: Rogers2016Odometer("1e-6", 100, **shares(kind)),
-    RogersLemma64Odometer: lambda kind: RogersLemma64Odometer("1e-6", 1, **shares(kind)),
-    RenyiOdometer: lambda kind: RenyiOdometer("1e-6", ORDERS[kind], **shares(kind)),
-}
-
-
-def shares(kind: Kind) -> dict[str, Any]:
-    """Return the shares that a time-uniform odometer needs for children with a delta."""
-    return {"deltas": "1e-7", "margin": "0.1"} if kind is ApproxZCDP else {}
 
 
 @attrs.frozen
@@ -156,8 +89,7 @@ def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]
         return Universal(BUDGETS[kind])
     if rule is Way.REALISED:
         return ExPost(BUDGETS[kind])
-    assert rule in RULES, f"add an instance of {rule.__name__} to RULES in this file"
-    made, sequential = RULES[rule](kind), column is Column.SEQUENTIAL
+    made, sequential = rule_for(rule, kind), column is Column.SEQUENTIAL
     if isinstance(made, Accumulator):
         return (OdomSeq if sequential else OdomCon)(made.measure, made)
     budget = BUDGETS[kind if rule is Basic else ApproxDP]

@@ -37,7 +37,8 @@ from queryable import (
     Queryable,
     QueryError,
 )
-from tests.encoded import BUDGET, ODOMETERS, RULES
+from tests.encoded import ODOMETERS, RULES
+from tests.instances import BUDGET
 from tests.stored import KEY, STORED, Crash, MemoryLedger
 from tests.strategies import RandomBits, RandomWord
 

@@ -12,25 +12,36 @@ from composition.rules import (
     Account,
     Additive,
     Basic,
+    GDPResidue,
     Rogers2016,
     Rule,
     ViaGDP,
+    ViaRenyi,
     ViaZCDP,
     Whitehouse2023,
 )
+from composition.verdicts import kind_of
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.losses import zero_of
+from tests import instances
+from tests.instances import BUDGET, BUDGETS, SMALL, rule_for
 from tests.strategies import LOSSES
 
-BUDGET = ApproxDP(1, "1e-6")
+
+def of(rule: Rule) -> tuple[Rule, Loss, Loss]:
+    """A rule, a budget, and a small loss that fits it several times."""
+    budget = BUDGETS[ApproxDP]
+    return rule, budget, SMALL[kind_of(rule.child_measure(budget))]
+
+
 RULES: dict[str, tuple[Rule, Loss, Loss]] = {
     **{f"Basic {loss}": (Basic(), loss + loss + loss, loss) for loss in LOSSES},
-    "Whitehouse2023": (Whitehouse2023(), BUDGET, ApproxDP("0.01", 0)),
-    "Whitehouse2023 shared": (Whitehouse2023("5e-7"), BUDGET, ApproxDP("0.01", "1e-9")),
-    "ViaZCDP": (ViaZCDP(), BUDGET, ApproxZCDP("0.001", 0)),
-    "ViaGDP": (ViaGDP(), BUDGET, GDP("0.01")),
-    "Rogers2016": (Rogers2016(), BUDGET, PureDP("0.01")),
+    **{kind.__name__: of(rule_for(kind)) for kind in instances.RULES if kind is not Basic},
 }
+NOT_TIGHT = {ViaRenyi}
+"""Rules of which more than what remains may fit: theirs is a curve, of which one order is raised."""
+ROUNDS = {GDPResidue}
+"""Rules whose account is rounded at each launch: the order of launches changes its last digits."""
 
 
 def admitted(rule: Rule, budget: Loss, loss: Loss, most: int = 2000) -> int:
@@ -87,6 +98,8 @@ def test_what_remains_fits_and_more_does_not(case: tuple[Rule, Loss, Loss]) -> N
     full: Account = account.add(remaining)
     assert full.within
     assert full.total() <= budget
+    if type(rule) in NOT_TIGHT:
+        return
     more: Any = remaining.parts[0] * (1 + Fraction(1, 10**15))  # type: ignore[attr-defined]
     larger = remaining.of_parts((more, *remaining.parts[1:]))  # type: ignore[attr-defined]
     assert not account.add(larger).within
@@ -97,7 +110,10 @@ def test_order_does_not_matter(case: tuple[Rule, Loss, Loss]) -> None:
     rule, budget, loss = case
     double = loss + loss
     one = rule.open(budget).add(loss).add(double)
-    assert one == rule.open(budget).add(double).add(loss)
+    other = rule.open(budget).add(double).add(loss)
+    assert one.within == other.within
+    if type(rule) not in ROUNDS:
+        assert one == other
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)

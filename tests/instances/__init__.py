@@ -1,0 +1,66 @@
+"""An instance of everything public, from which the tests of all of them take their cases.
+
+An instance is the arguments of a valid call, so that a test can also make one of them hostile.
+What is new needs one here: of a rule or an odometer in `rules`, of a mechanism or a statistic in
+`of_mechanisms`, with the queries that it answers, and of a compositor in `of_composition`.
+"""
+
+from typing import Any
+
+from tests.instances.functions import DATA
+from tests.instances.of_audits import AUDITS
+from tests.instances.of_composition import COMPOSITION, PLOTS
+from tests.instances.of_mechanisms import MECHANISMS, QUERIES
+from tests.instances.of_queryable import OF_MODULES, QUERYABLE
+from tests.instances.rules import BUDGET, BUDGETS, ODOMETERS, RULES, SMALL, odometers, rule_for
+
+CALLS: dict[str, dict[str, dict[str, Any]]] = {
+    "queryable": QUERYABLE,
+    **OF_MODULES,
+    "queryable.audit": AUDITS,
+    "mechanisms": MECHANISMS,
+    "composition": COMPOSITION,
+    "composition.advice.plot": PLOTS,
+}
+"""By module, then by name: arguments of a valid call."""
+
+
+def instance(kind: type) -> Any:
+    """The instance of an exported class."""
+    [arguments] = (calls[kind.__name__] for calls in CALLS.values() if kind.__name__ in calls)
+    return kind(**arguments)
+
+
+NOT_CALLED = {
+    "SYSTEM", "Adversary",
+    "Coins", "Parts", "ExPostMechanism", "Expense", "FairBits", "HandleError",
+    "IntegerStatistic", "InteractiveError", "InteractiveMechanism", "Law", "Loss", "Measure",
+    "Measurement", "PersonInTheMiddle", "PrivacyClaimError", "QueryError", "ReentrantQueryError",
+    "RetiredChildError", "UnknownChildError", "UnknownQueryError", "UnprovenCompositionError",
+    "AdditiveLoss",
+    "ParametricMeasure", "LAWS", "Divergence", "Finding", "NotEnumerable", "Outcome",
+    "Verdict", "ViewLaw", "WorstCase", "Neighbours", "Predicate", "VALIDITY", "Account",
+    "Accumulator", "Rule", "TimeUniform", "Class", "NoisyArray", "add_parts", "genuine",
+    "group_size", "measure_name", "sealed", "stated_in", "RenyiOrders", "Report",
+    "Ledger", "LedgerError", "SQLiteLedger", "Configuration", "ConfigurationError", "Dataset",
+    "open_configured", "read_configuration", "AnchorError", "Difference", "Replayed", "SealedError",
+    "AsyncConnection", "AsyncQueryable", "Connection", "connect", "connect_async",
+}  # fmt: skip
+"""Interfaces, types, errors with a text, what takes a file or asks a server, what our own functions
+return or have checked."""
+
+
+__all__ = [
+    "BUDGET",
+    "BUDGETS",
+    "CALLS",
+    "DATA",
+    "NOT_CALLED",
+    "ODOMETERS",
+    "QUERIES",
+    "RULES",
+    "SMALL",
+    "instance",
+    "odometers",
+    "rule_for",
+]

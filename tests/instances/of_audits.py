@@ -1,0 +1,92 @@
+"""Arguments of valid calls of `queryable.audit`."""
+
+from fractions import Fraction
+from typing import Any
+
+import queryable.audit
+from composition import FiltCon
+from queryable import SYSTEM, PureDP, Update
+from queryable.audit import view_law
+from queryable.audit.views.strategies import Node
+from tests.instances.functions import RESPONSE, nothing
+
+
+def law(bit: bool) -> Any:
+    """The law of randomized response."""
+    return view_law(RESPONSE, bit, nothing)
+
+
+AUDITS: dict[str, dict[str, Any]] = {
+    "Broken": {"law": "", "how": ""},
+    "EnumeratedCoins": {"script": [], "tail": None},
+    "HockeyStick": {"epsilon": 1},
+    "MaxDivergence": {},
+    "Pair": {"under_x": Update([1]), "under_x_prime": Update([])},
+    "Renyi": {"alpha": 2},
+    "Strategy": {"root": Node()},
+    "Wrong": {"text": ""},
+    "audit": {
+        "mechanism": RESPONSE,
+        "pairs": [(True, False)],
+        "queries": (),
+        "horizon": 0,
+        "adversary": None,
+        "claim": None,
+        "d_in": 1,
+        "tail": "1e-12",
+        "slack": "1e-9",
+        "samples": 100,
+        "confidence": "0.9",
+        "limit": 1000,
+        "coins": SYSTEM,
+        "progress": None,
+        "differing": 1,
+    },
+    "audit_histories": {
+        "mechanism": FiltCon(PureDP(1)),
+        "dataset": [],
+        "queries": (queryable.audit.Pair(Update([1]), Update([])),),
+        "history": 0,
+        "horizon": 1,
+        "claim": None,
+        "d_in": 1,
+        "differing": 1,
+        "limit": 100,
+    },
+    "broken_laws": {
+        "mechanism": RESPONSE,
+        "dataset": True,
+        "queries": (),
+        "wrong": (None,),
+        "random": True,
+    },
+    "every_outcome": {"run": lambda coins: 1, "tail": None, "limit": 100},
+    "hashable": {"value": None},
+    "hockey_stick": {"p": law(True), "q": law(False), "epsilon": 1},
+    "least_epsilon": {"p": law(True), "q": law(False), "delta": Fraction(1, 10)},
+    "max_divergence": {"p": law(True), "q": law(False)},
+    "privacy_profile": {"p": law(True), "q": law(False), "epsilons": [1]},
+    "push_forward": {"law": law(True), "function": repr},
+    "renyi_divergence": {"p": law(True), "q": law(False), "alpha": 2},
+    "trade_off": {"p": law(True), "q": law(False)},
+    "view_law": {
+        "mechanism": RESPONSE,
+        "dataset": True,
+        "adversary": nothing,
+        "max_rounds": 2,
+        "tail": None,
+        "limit": 100,
+        "errors": False,
+    },
+    "worst_case": {
+        "mechanism": RESPONSE,
+        "x": True,
+        "x_prime": False,
+        "queries": (),
+        "horizon": 0,
+        "divergence": queryable.audit.HockeyStick(1),
+        "limit": 100,
+        "progress": None,
+    },
+    "zcdp": {"p": law(True), "q": law(False)},
+}

@@ -1,0 +1,185 @@
+"""Arguments of valid calls of `mechanisms`, and queries that its mechanisms answer."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import mechanisms
+import queryable
+from composition import FiltCon
+from mechanisms import Count, PrivacyUnit, column
+from mechanisms.frugal.spread import Spread
+from mechanisms.tables.expressions.operands import Literal
+from queryable import Ask, Bit, EventLevel, Launch, PrivacyLossQuery, PureDP, Update
+from tests.instances.functions import DATA, NUMBER, REFUSAL, SIZE, TALLY, odd
+from tests.strategies import RandomBits, RandomWord
+
+WORD, BITS = Launch(RandomWord(PureDP("0.01"))), Launch(RandomBits(PureDP("0.01")))
+TABLE = {"a": [1, 2, 3], "b": ["x", "y", "x"], "who": [1, 1, 2]}
+CHOICE = {"scores": TALLY, "epsilon": "1/2", "sensitivity": 1}
+SUMMED = {"column": "a", "lower": 0, "upper": 9, "where": column("a") >= 1, "unit": 1}
+TWO = {"a": (0, 9), "b": (0, 9)}
+COUNTER = {"statistic": Count(), "rho": "1/10", "horizon": 3, "neighbours": EventLevel()}
+
+MECHANISMS: dict[str, dict[str, Any]] = {
+    "AbsoluteError": {"margin": 1, "deviations": 1},
+    "BernoulliExp": {"exponent": 1},
+    "BrownianNoiseReduction": {},
+    "Column": {"operand": "a"},
+    "Count": {"where": column("a") >= 1, "per": None},
+    "Correlation": {"x": "a", "y": "b", "bounds": TWO, "where": None, "per": None},
+    "Covariance": {"x": "a", "y": "b", "bounds": TWO, "where": None, "per": None},
+    "CountUnits": {"where": column("a") >= 1, "per": PrivacyUnit("who", max_rows=2)},
+    "DiscreteGaussian": {"variance": 1},
+    "DiscreteLaplace": {"scale": 1},
+    "Doubling": {"start": 9, "factor": 2, "noise": "gaussian", "releases": 9},
+    "Estimate": {
+        "statistic": Count(),
+        "within": 3,
+        "confidence": "0.95",
+        "fixed_in_advance": False,
+    },
+    "Estimated": {
+        "value": NUMBER,
+        "source": "",
+        "cost": queryable.ZCDP(1),
+        "alone": queryable.ZCDP(1),
+        "spreads": (Spread(Fraction(2), Fraction(1), 1, Fraction(0), Fraction(4), ()),),
+        "fixed_in_advance": False,
+        "unit": NUMBER,
+    },
+    "Best": {
+        "base": [mechanisms.Laplace(SIZE, scale=9), mechanisms.Laplace(SIZE, scale=5)],
+        "score": "largest",
+        "repetitions": mechanisms.TruncatedNegativeBinomial(1, "1/3"),
+        "of": None,
+    },
+    "BestRun": {"candidate": 0, "answer": 3},
+    "ExponentialMechanism": {**CHOICE, "monotone": False},
+    "Fit": {"loss": queryable.ZCDP(1), "rounds": 3},
+    "FromModel": {"statistic": Count()},
+    "Frugal": {"plan": [Count()], "axes": {"b": ["x", "y"]}, "patience": 8},
+    "Gaussian": {"statistic": SIZE, "scale": 3},
+    "GroupBy": {"by": {"b": ["x", "y"]}, "statistic": Count()},
+    "Histogram": {"column": "b", "categories": ["x"], "where": None, "bins": None, "per": None},
+    "Keys": {"column": "b", "values": ["x"]},
+    "Laplace": {"statistic": SIZE, "epsilon": 3},
+    "LaplaceNoiseReduction": {"statistic": SIZE, "scales": [100, 50, 20, 10]},
+    "Latest": {},
+    "LinearQuery": {"weights": [1, 0]},
+    "Mean": {**SUMMED, "per": None},
+    "Measured": {"columns": ("a",), "counts": np.arange(2), "variance": NUMBER},
+    "Measurements": {},
+    "ModelFit": {"measured": (), "cost": queryable.ZCDP(1), "rows": 3},
+    "Modelled": {"value": 1.5, "direct": (), "passed_over": None},
+    "Open": {"statistic": SIZE, "schedule": [9, 3]},
+    "DiscoveredKeys": {"columns": "b", "max_keys": 1, "where": None, "per": None},
+    "PrivateKeys": {
+        "keys": mechanisms.DiscoveredKeys(Literal("all")),
+        "epsilon": 1,
+        "rho": None,
+        "delta": "1e-3",
+        "noise": None,
+        "threshold": None,
+    },
+    "PermuteAndFlip": {**CHOICE, "monotone": False},
+    "PrivacyUnit": {
+        "column": "who",
+        "max_rows": 2,
+        "max_groups": None,
+        "max_rows_per_group": None,
+    },
+    "PrivateMultiplicativeWeights": {
+        "universe": 4,
+        "records": 9,
+        "epsilon": 1,
+        "threshold": 1,
+        "updates": 2,
+        "learning_rate": 4.0,
+        "encode": lambda data: data,
+    },
+    "Poisson": {"mu": 3},
+    "Quantile": {"column": "a", "level": "1/2", "grid": [1, 2], "where": None, "per": None},
+    "Quantiles": {
+        "column": "a",
+        "levels": ["1/4", "1/2"],
+        "grid": [1, 2],
+        "where": None,
+        "by": {"b": ["x", "y"]},
+        "per": None,
+    },
+    "RandomizedResponse": {"bit": Bit(odd), "epsilon": 1, "delta": 0},
+    "Refine": {"to": 3},
+    "RelativeError": {"alpha": NUMBER, "deviations": 1},
+    "Refined": {"value": NUMBER, "variance": NUMBER, "reach": None},
+    "Regression": {"y": "a", "x": ["b"], "bounds": TWO, "where": None, "per": None},
+    "Revealed": {"bit": True},
+    "Above": {"gap": 1},
+    "SampleRows": {"rows": 3},
+    "Scripted": {
+        "mechanism": FiltCon(PureDP(1)),
+        "analyst": [WORD, BITS, Ask(1, "bits"), PrivacyLossQuery()],
+        "max_rounds": 9,
+    },
+    "SparseVector": {
+        "threshold": 20,
+        "epsilon": "1/10",
+        "cutoff": 2,
+        "sensitivity": 1,
+        "monotone": None,
+        "gap": False,
+        "refresh": False,
+    },
+    "Stopped": {"value": NUMBER, "variance": NUMBER, "met": True, "reach": None},
+    "Sum": {**SUMMED, "per": None},
+    "Synthetic": {
+        "columns": {"b": ["x", "y"]},
+        "workload": [("b",)],
+        "rounds": 3,
+        "max_cells": 9,
+        "per": None,
+    },
+    "SyntheticHistogram": {},
+    "SyntheticRows": {"names": ("a",), "labels": ((1, None),), "places": np.zeros((1, 1), int)},
+    "Table": {
+        "source": TABLE,
+        "privacy_unit": "who",
+        "max_rows": 2,
+        "max_groups": None,
+        "max_rows_per_group": None,
+        "keep": None,
+        "columns": ["a", "b", "who"],
+        "seed": 1,
+    },
+    "Threshold": {"tau": 1, "gamma": NUMBER},
+    "ToeplitzCounter": {**COUNTER, "scale": None},
+    "Top": {"column": "b", "k": 1, "categories": ["x", "y"], "where": None, "per": None},
+    "TopK": {**CHOICE, "monotone": False, "k": 2},
+    "Total": {"at": 3},
+    "TreeCounter": {**COUNTER, "scale": None, "epsilon": None, "noise": None, "past": 2},
+    "TruncatedNegativeBinomial": {"eta": 1, "gamma": NUMBER},
+    "TruthfulAnswer": {"epsilon": 1},
+    "Undecided": {**REFUSAL, "estimate": None},
+    "UnitSizes": {"limits": [1, 5], "where": None, "per": PrivacyUnit("who", max_rows=2)},
+    "Until": {"condition": mechanisms.AbsoluteError(1), "schedule": [9, 3]},
+    "Std": {**SUMMED, "per": None},
+    "Variance": {**SUMMED, "per": None},
+    "Window": {"last": 3},
+    "column": {"name": "a"},
+    "even_schedule": {"coarsest": 9, "finest": 3, "steps": 4},
+    "geometric_schedule": {"coarsest": 9, "finest": 3, "factor": 2},
+    "when": {"predicate": column("a") >= 1},
+}
+
+COUNTED = (Update(DATA[:9]), mechanisms.Total(), Update(DATA[:4]), Update(DATA))
+SEEN = (mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2))
+QUERIES: dict[str, tuple[Any, ...]] = {
+    "LaplaceNoiseReduction": (
+        *(mechanisms.Refine(), mechanisms.Refine(20), mechanisms.Latest(), mechanisms.Refine()),
+    ),
+    "SparseVector": (SIZE,) * 12,
+    "ToeplitzCounter": (*COUNTED, *SEEN),
+    "TreeCounter": (*COUNTED, *SEEN),
+}
+"""By name of a mechanism that is interactive: queries that its instance answers, in this order."""
