@@ -13,6 +13,7 @@
 #   make notebooks  run the notebooks and save their outputs; one of them: ONLY=3_choosing_a_rule
 #   make docs    build the site in build/site; to read it: python -m http.server -d build/site
 #   make claims  bring the generated parts of docs/claims.md up to date
+#   make texts   add a text of each new tag of the codec, which a test keeps readable
 #   make recipes run docs/recipes.md and save what it prints
 #   make clean   delete .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -27,7 +28,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 house notebooks docs claims recipes clean
+.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 house notebooks docs claims texts recipes clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -73,6 +74,9 @@ docs: $(VENV)/.installed-docs
 
 claims: $(VENV)/.installed-test
 	$(BIN)/python tests/test_readme.py
+
+texts: $(VENV)/.installed-test
+	@$(BIN)/python -m tests.unit.curator.codec.test_schema
 
 recipes: $(VENV)/.installed-test
 	@PYTHONPATH=. $(BIN)/python tests/test_recipes.py

@@ -39,7 +39,7 @@ RULES: dict[str, tuple[Rule, Loss, Loss]] = {
     **{kind.__name__: of(rule_for(kind)) for kind in instances.RULES if kind is not Basic},
 }
 NOT_TIGHT = {ViaRenyi}
-"""Rules of which more than what remains may fit: theirs is a curve, of which one order is raised."""
+"""Rules of which more than what remains may fit: theirs is a curve, and one order is raised."""
 ROUNDS = {GDPResidue}
 """Rules whose account is rounded at each launch: the order of launches changes its last digits."""
 
