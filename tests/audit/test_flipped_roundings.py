@@ -271,6 +271,10 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     ),
     "rules.optimal:_least_epsilon": (of("delta_at_the_optimal_epsilon"),),
     "rules.optimal:_on_grid": (sums_on_a_grid_bound_the_exact_ones,),
+    "rules.slack:SlackAccount.costing": (
+        partial(a_loss_for_an_amount_adds_at_least_that, Whitehouse2023()),
+        partial(a_loss_for_an_amount_adds_at_least_that, ViaGDP()),
+    ),
     "rules.weights:Whitehouse2023.largest": (partial(what_remains_fits, Whitehouse2023()),),
     "rules.weights:ViaGDP.epsilon": (the_mu_of_a_weight_is_rounded_up,),
     "rules.weights:ViaGDP.largest": (partial(what_remains_fits, ViaGDP()),),

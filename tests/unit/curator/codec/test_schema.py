@@ -4,6 +4,7 @@ import inspect
 import re
 import typing
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -16,7 +17,7 @@ import composition
 import mechanisms
 import queryable
 import queryable.audit
-from curator.codec import CODEC, CodecError
+from curator.codec import CODEC, CodecError, Entry
 from curator.codec.fields import Custom
 from curator.codec.refusals import REFUSALS
 from mechanisms import LinearQuery, PrivateMultiplicativeWeights
@@ -187,9 +188,16 @@ def test_committed_texts_stay_readable(text: str) -> None:
 def new_texts() -> list[str]:
     """A text of each tag that has none in the file."""
     known = {tag_in(text) for text in examples()}
-    new = [entry for entry in TAGGED if entry.tag not in known]
-    found = [[value for value in WRITTEN if type(value) in entry.classes] for entry in new]
-    return [str(CODEC.encode(values[0]), "ascii") for values in found]
+    return [text_of(entry) for entry in TAGGED if entry.tag not in known]
+
+
+def text_of(entry: Entry) -> str:
+    """The text of the first value of a tag that holds no function of the tests."""
+    for value in WRITTEN:
+        if type(value) in entry.classes:
+            with suppress(CodecError):
+                return str(CODEC.encode(value), "ascii")
+    raise ValueError(f"{entry.tag} has no text: give tests/instances one that holds no function")
 
 
 def test_every_tag_has_a_committed_text() -> None:
