@@ -122,13 +122,6 @@ def test_wrong_queries_are_not_in_the_view() -> None:
     assert len(q.view) == 0
 
 
-@pytest.mark.parametrize("mechanism", [Toy, None, "toy", len])
-def test_a_mechanism_is_required(mechanism: Any) -> None:
-    """The class where an instance should be, or anything else, is refused by name."""
-    with pytest.raises(TypeError, match="InteractiveMechanism"):
-        Queryable(mechanism, None)
-
-
 def test_seeded_coins_need_allow_seeded() -> None:
     """The seed determines the noise, so seeds are for tests."""
     with pytest.raises(ValueError, match="allow_seeded=True"):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from composition import Basic, Filt, FiltCon, FiltSeq, Rule, Whitehouse2023, budget
+from composition import Filt, FiltCon, FiltSeq, Rule, budget
 from composition.rules import Account
 from queryable import (
     FDP,
@@ -132,27 +132,6 @@ def test_a_filter_in_a_filter_is_charged_its_budget() -> None:
     inner(RandomWord())
     assert q.privacy_loss() == charged
     assert inner.privacy_loss() == TENTH
-
-
-def test_the_rule_and_the_budget_must_fit() -> None:
-    """A rule about another measure is refused at construction, by name."""
-    with pytest.raises(ValueError, match="Whitehouse2023 takes ApproxDP"):
-        FiltCon(PureDP(1), rule=Whitehouse2023())
-    with pytest.raises(TypeError):
-        FiltCon(PureDP(1), rule=Basic)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("budget", [1, "1", None, PureDP, 0.5])
-def test_a_budget_is_a_loss(budget: Any) -> None:
-    """A number has no measure, so it is refused as a budget."""
-    with pytest.raises(TypeError):
-        FiltCon(budget)
-
-
-def test_on_exceed_is_one_of_two() -> None:
-    """Anything else is refused at construction."""
-    with pytest.raises(ValueError, match="on_exceed"):
-        FiltCon(PureDP(1), on_exceed="stop")
 
 
 def test_mixed_children_of_an_approximate_zcdp_budget() -> None:

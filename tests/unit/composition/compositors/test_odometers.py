@@ -107,13 +107,6 @@ def test_max_mechanisms_holds_for_odometers() -> None:
     assert child.ask("bits") == 0
 
 
-@pytest.mark.parametrize("measure", [RDP, None, "PureDP", PureDP(1), Loss])
-def test_a_measure_is_required(measure: Any) -> None:
-    """Bare RDP, a name or a value is refused at construction."""
-    with pytest.raises((ValueError, TypeError)):
-        OdomCon(measure)
-
-
 def test_the_unit_may_be_a_group() -> None:
     """At d_in=3 claims are checked and reported for three records."""
     q = Queryable(OdomCon(ApproxDP, d_in=3), None)

@@ -204,13 +204,6 @@ def test_a_budget_of_another_measure_is_refused(rule: Rule, budget: Loss) -> Non
         rule.child_measure(budget)
 
 
-@pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP(), Rogers2016()], ids=str)
-def test_a_budget_without_delta_is_refused(rule: Rule) -> None:
-    """Without a delta there is no slack."""
-    with pytest.raises(ValueError, match=r"delta|slack"):
-        rule.open(ApproxDP(1, 0))
-
-
 @pytest.mark.parametrize("rule", [Whitehouse2023(), ViaZCDP(), ViaGDP()], ids=str)
 def test_an_empty_budget_admits_nothing(rule: Rule) -> None:
     """A budget of epsilon zero is valid at every delta, and admits no launch."""

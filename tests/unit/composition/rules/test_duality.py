@@ -73,13 +73,6 @@ def test_the_budget_is_in_the_accumulators_measure() -> None:
         FiltCon(ZCDP(1), filter_of(Additive(PureDP)))
 
 
-@pytest.mark.parametrize("wrong", [Basic(), Additive, None, "sum"])
-def test_only_accumulators_have_filters(wrong: Any) -> None:
-    """A rule or a class is refused."""
-    with pytest.raises(TypeError, match="accumulator"):
-        filter_of(wrong)
-
-
 def test_an_accumulator_of_a_rule_reports() -> None:
     """The report is zero at first, then the least budget that admits the launches."""
     q = Queryable(OdomCon(PureDP, accumulator_of(Basic(), PureDP)), None)
@@ -162,12 +155,6 @@ def test_the_filter_of_an_accumulator_of_a_rule_is_the_rule() -> None:
     """Under a budget of the line the least budget that admits is within it if it admits."""
     assert filter_of(OF_BASIC) == Basic()
     assert filter_of(accumulator_of(ViaZCDP(), ApproxDP, "1e-6")) == ViaZCDP()
-
-
-def test_an_order_has_to_be_named() -> None:
-    """RDP without an order is a family of measures, so it is refused."""
-    with pytest.raises(ValueError, match=r"RDP\.at"):
-        accumulator_of(Basic(), RDP)
 
 
 def test_a_launch_that_no_budget_admits_changes_nothing() -> None:

@@ -146,25 +146,6 @@ def test_huge_losses_are_refused() -> None:
     assert account.add(mixed).total().epsilon < 10
 
 
-@pytest.mark.parametrize(
-    ("orders", "weights", "why"),
-    [
-        ((2, 4), ("0.5", "0.4"), "sum to 9/10"),
-        ((2, 4), ("0.5", "0.6"), "sum to 11/10"),
-        ((2, 4), (1,), "1 weights for 2 orders"),
-        ((2, 4), (2, -1), "negative"),
-        ((2, 4), (0.1, 0.2), "sum to"),
-        ((), None, "empty"),
-        ((4, 2), None, "rise"),
-        ((1, 2), None, "above 1"),
-    ],
-)
-def test_bad_orders_and_weights_are_refused(orders: Any, weights: Any, why: str) -> None:
-    """Weights are one an order, not negative, and sum to 1 exactly; orders rise and are above 1."""
-    with pytest.raises(ValueError, match=why):
-        ViaRenyi(orders, weights)
-
-
 @pytest.mark.parametrize("slack", [0, -1, "1e-5", 2, True, float("nan")])
 def test_a_bad_slack_is_refused(slack: Any) -> None:
     """Above 0 and at most the budget's delta."""

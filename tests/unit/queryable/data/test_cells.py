@@ -57,12 +57,6 @@ def test_columns_of_different_lengths_are_refused() -> None:
         cells(ragged, "a")
 
 
-def test_a_column_has_one_cell_for_each_record() -> None:
-    """A column whose cells are rows is refused."""
-    with pytest.raises(ValueError, match="one cell"):
-        cells({"a": np.zeros((3, 2))}, "a")
-
-
 BIG = 2**53 + 1
 
 

@@ -96,9 +96,3 @@ def test_taken_arrays_are_read_only(form: str) -> None:
     array = taken["age"] if isinstance(taken, dict) else taken
     with pytest.raises(ValueError, match="read-only"):
         array[0] = array[1]
-
-
-def test_columns_of_unequal_length_are_no_table() -> None:
-    """Rows would be assembled from different records."""
-    with pytest.raises(ValueError, match="length"):
-        list(rows_of({"a": [1, 2], "b": [1]}))

@@ -167,11 +167,6 @@ def test_many_counts_point_to_the_guide() -> None:
     assert "20 counts were paid for one by one; see docs/choosing.md" in text
 
 
-def test_a_statistic_cannot_be_explained() -> None:
-    with pytest.raises(TypeError, match="InteractiveMechanism"):
-        explain(Count())  # type: ignore[arg-type]
-
-
 WHO = UserLevel("who", 1)
 COUNTER = TreeCounter(Count(), epsilon=1, horizon=4, neighbours=WHO)
 

@@ -168,9 +168,3 @@ def test_bad_parameters_are_refused_at_construction(
     """NaN, infinity, negatives, bools and empty strings are refused; the error has the name."""
     with pytest.raises(ValueError, match=f"{name} is .* should be"):
         construct(value)  # type: ignore[operator]
-
-
-def test_a_delta_above_one_is_refused() -> None:
-    """A delta is a probability."""
-    with pytest.raises(ValueError, match="probability"):
-        ApproxDP(1, "1.1")

@@ -38,13 +38,6 @@ def test_different_paths_and_messages_have_different_coins() -> None:
     assert len(set(draws)) == len(draws)
 
 
-@pytest.mark.parametrize("seed", [0.5, "1", None])
-def test_a_seed_is_an_integer(seed: object) -> None:
-    """A seed that is not an integer is refused, not truncated."""
-    with pytest.raises(TypeError):
-        SeededCoins(seed)  # type: ignore[arg-type]
-
-
 def test_bits_of_any_length() -> None:
     """Bits are in range for zero, for partial bytes and for more than one block."""
     for coins in (SeededCoins(3), SystemCoins()):

@@ -43,17 +43,3 @@ def test_outcomes_are_a_distribution(law: Bernoulli) -> None:
     assert all(chance > 0 for _, chance in outcomes)
     assert len({value for value, _ in outcomes}) == len(outcomes)
     assert all(isinstance(chance, Fraction | int) for _, chance in outcomes)
-
-
-@pytest.mark.parametrize("bound", [0, -1, True, "3", 2.0])
-def test_an_empty_range_is_refused(bound: object) -> None:
-    """A uniform law needs a bound of at least 1."""
-    with pytest.raises((ValueError, TypeError), match="bound"):
-        UniformBelow(bound)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("chance", [2, -1, float("nan"), True])
-def test_a_chance_is_a_probability(chance: object) -> None:
-    """A Bernoulli law refuses values outside [0, 1]."""
-    with pytest.raises(ValueError, match="probability"):
-        Bernoulli(chance)  # type: ignore[arg-type]

@@ -134,10 +134,3 @@ def test_another_measure_and_rule() -> None:
     with pytest.raises(QueryRefusedError, match="the policy of a day"):
         q.launch_over(Gaussian(Count(), rho="1/100"), ["a"])
     assert q.launch_over(Reads(PureDP("1/20")), ["a"]) == [1]
-
-
-def test_wrong_parameters() -> None:
-    with pytest.raises(TypeError, match="most"):
-        AtMostADay("1/10")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="rule"):
-        AtMostADay(PureDP(1), "x")  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from composition.compositors.blocks.units import NO_UNITS, kept_rows
-from queryable import QueryError
 
 
 class Loud:
@@ -59,8 +58,3 @@ def test_other_units_change_nothing() -> None:
         alone.append(mine)
     assert among == alone
     assert [len(each) for each in alone] == [2, 0, 1, 0]
-
-
-def test_a_batch_without_the_column() -> None:
-    with pytest.raises(QueryError, match="no column 'who'"):
-        kept_rows({"n": [1]}, "who", NO_UNITS, 0, 1, 1)

@@ -156,13 +156,6 @@ def test_the_open_problem_is_refused_at_construction() -> None:
     ConComp([Toy(), RandomWord(ApproxZCDP(1, "1e-6"))])
 
 
-@pytest.mark.parametrize("mechanisms", [[None], [Toy], [Toy(), "toy"], ["ab"]])
-def test_what_is_no_mechanism_is_refused(mechanisms: Any) -> None:
-    """At construction, naming the offender."""
-    with pytest.raises(TypeError, match="not an interactive mechanism"):
-        ConComp(mechanisms)
-
-
 def test_a_failing_mechanism_fails_alone() -> None:
     """At the start or later: the others live, and the loss is what it was."""
     at_start = Faulty(raising(ValueError()), at_launch=True)

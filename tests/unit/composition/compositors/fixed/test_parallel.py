@@ -210,13 +210,6 @@ def test_what_is_no_mechanism_is_refused(mechanism: Any) -> None:
         Parallel(PARTS, {"a": mechanism})
 
 
-@pytest.mark.parametrize("partition", [None, "k", ["a", "b"]])
-def test_a_partition_is_one(partition: Any) -> None:
-    """A column's name alone has no public part names."""
-    with pytest.raises(TypeError, match="Partition"):
-        Parallel(partition, {"a": Toy()})
-
-
 def test_an_unused_part_is_no_child() -> None:
     """Part b has no mechanism, and its records are not read."""
     q = Queryable(Parallel(PARTS, {"a": Toy()}), DATA)

@@ -141,13 +141,6 @@ def test_the_other_part_has_a_name_of_its_own(other: Any) -> None:
         Partition(itself, ["a"], other)
 
 
-@pytest.mark.parametrize("key", [None, 3, ["k"]])
-def test_a_key_is_a_column_or_a_function(key: Any) -> None:
-    """Anything else is refused at once, not when data come."""
-    with pytest.raises(TypeError, match="key"):
-        Partition(key, ["a"])
-
-
 @pytest.mark.parametrize("name", ["c", 3, True, None, ["a"]])
 def test_an_unknown_part_is_refused(name: Any) -> None:
     """With the parts that there are."""

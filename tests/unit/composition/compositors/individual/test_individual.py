@@ -673,9 +673,3 @@ def test_persons_that_combine_answers_go_inside(person: Any) -> None:
         person @ (Courier() @ Individual(1))
     mine = Queryable(Individual(1), DATA)
     assert isinstance(mine.launch(Frugal() @ FiltCon(ZCDP("1/10"))), Queryable)
-
-
-@pytest.mark.parametrize("rho", [0, -1, "x", None, float("nan"), True])
-def test_wrong_budgets(rho: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match="rho"):
-        Individual(rho)

@@ -96,42 +96,6 @@ def test_costs_go_with_their_entries() -> None:
 
 
 @pytest.mark.parametrize(
-    ("menu", "costs", "why"),
-    [
-        ((), None, "empty"),
-        ((1, 1), None, "twice"),
-        ((1, "0.01"), None, "twice"),
-        (("0.015",), None, "multiple of the unit"),
-        ((0,), None, "multiple of the unit"),
-        ((-1,), None, "multiple of the unit"),
-        ((True,), None, "boolean"),
-        ((1, 2), (1,), "1 costs for a menu of 2"),
-        ((1, 2), (0, 1), "at least 1"),
-        ((1, 2), (2, 1), "never fall"),
-        ((1, 2), {1: 1}, "costs are for"),
-        ((1, 2), (1, True), "boolean"),
-    ],
-)
-def test_bad_menus_are_refused(menu: Any, costs: Any, why: str) -> None:
-    """With the reason: an empty menu, entries off the lattice or twice, costs that do not fit."""
-    with pytest.raises(ValueError, match=why):
-        Menu("0.01", menu, costs)
-
-
-def test_costs_are_whole() -> None:
-    """A cost that is a fraction of a unit is refused."""
-    with pytest.raises(TypeError, match="cost"):
-        Menu("0.01", [1], [1.5])  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize("unit", [0, -1, "x", float("nan")])
-def test_a_bad_unit_is_refused(unit: Any) -> None:
-    """The unit is a positive number."""
-    with pytest.raises(ValueError, match="unit"):
-        Menu(unit, [1])
-
-
-@pytest.mark.parametrize(
     ("epsilon", "cost"),
     [("0.01", 1), ("0.010001", 4), ("0.02", 4), ("0.04", 25), ("0.2", 400), (0, 0)],
 )

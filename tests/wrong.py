@@ -1,0 +1,22 @@
+"""Tables of wrong parameters: an error, a part of its message, a call, and what it is given."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+Row = tuple[Any, str | None, Call] | tuple[Any, str | None, Call, Sequence[Any]]
+
+
+def rows(*table: Row) -> list[Any]:
+    """A parameter set for each value of each row; a row without values is called as it is."""
+    return [*_each(table)]
+
+
+def _each(table: Sequence[Row]) -> Iterator[Any]:
+    for number, (error, words, call, *given) in enumerate(table):
+        calls = [partial(call, value) for value in given[0]] if given else [call]
+        for place, each in enumerate(calls):
+            yield pytest.param(error, words, each, id=f"{number}-{place} {words}")
