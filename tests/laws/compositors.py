@@ -206,9 +206,11 @@ def a_claim_below_the_map_is_refused(build: Callable[[], Compositor]) -> None:
     """It is refused for every budget, before anything runs."""
     runs = list[str]()
     run = Run(build())
+    run(Launch(Counter()))
+    before = snapshot(run.state)
     answer = run(Launch(Recorder(runs, PureDP("1/2")), PureDP("1/4")))
     assert isinstance(answer, PrivacyClaimError)
-    assert (runs, run.loss) == ([], PureDP(0))
+    assert (runs, snapshot(run.state)) == ([], before)
 
 
 def several_launches_are_single_ones(build: Callable[[], Compositor]) -> None:
@@ -251,23 +253,33 @@ def a_budget_is_exact(build: Callable[[], Compositor]) -> None:
     run = Run(build())
     for _ in range(10):
         assert isinstance(run(Launch(Recorder([], PureDP(0.1)))), Launched)
-    assert isinstance(run(Launch(Recorder([], PureDP(1e-17)))), Refused)
+    refused = run(Launch(Recorder([], PureDP(1e-17))))
+    assert isinstance(refused, Refused)
+    assert (refused.spent, refused.remaining) == (PureDP(1), PureDP(0))
     assert isinstance(run(Launch(Recorder([], PureDP(0)))), Launched)
 
 
 def a_launch_retires_earlier_children(build: Callable[[], Compositor]) -> None:
-    """In a sequential compositor, permanently."""
+    """In a sequential compositor, permanently, with all below them; a measurement is a launch."""
     run = Run(build())
-    run.all([Launch(Counter()), Launch(Counter())])
-    assert isinstance(run(Ask(0, "bits")), RetiredChildError)
+    inner = Ask(0, Launch(Counter()))
+    run.all([Launch(FiltCon(PureDP("1/2"))), inner, Launch(Counter())])
+    for below in ("bits", PrivacyLossQuery(), Launch(Counter()), Ask(0, "bits")):
+        assert isinstance(run(Ask(0, below)), RetiredChildError)
     assert run(Ask(1, "bits"))[0] == 0
+    run(Launch(Recorder([], LITTLE)))
+    assert isinstance(run(Ask(1, "bits")), RetiredChildError)
+    assert run.loss == PureDP("52/100")
 
 
 def interactive_children_are_refused(build: Callable[[], Compositor]) -> None:
     """In a compositor of measurements."""
     run = Run(build())
-    assert isinstance(run(Launch(Counter())), QueryError)
-    assert run.loss == PureDP(0)
+    assert run(Launch(Recorder([], LITTLE))).child is None
+    error = run(Launch(Counter()))
+    assert isinstance(error, QueryError)
+    assert "Counter is interactive" in str(error)
+    assert run.loss == LITTLE
 
 
 def what_halted_stays_halted() -> None:
@@ -281,11 +293,16 @@ def what_halted_stays_halted() -> None:
 
 
 def every_launch_counts_toward_the_limit() -> None:
-    """This includes measurements and failed launches."""
-    run = Run(FiltCon(PureDP(1), max_mechanisms=2))
-    run(Launch(Recorder([], LITTLE)))
-    run(Launch(Faulty(raising(ValueError()), at_launch=True, charged=LITTLE)))
-    assert isinstance(run(Launch(Recorder([], LITTLE))), Refused)
+    """This includes measurements and failed launches; an odometer has a limit too."""
+    for limited in (FiltCon(PureDP(1), max_mechanisms=3), OdomCon(PureDP, max_mechanisms=3)):
+        run = Run(limited)
+        run(Launch(Counter()))
+        run(Launch(Recorder([], LITTLE)))
+        run(Launch(Faulty(raising(ValueError()), at_launch=True, charged=LITTLE)))
+        refused = run(Launch(Recorder([], LITTLE)))
+        assert isinstance(refused, Refused)
+        assert "count limit" in refused.reason
+        assert run(Ask(0, "bits"))[0] == 0
 
 
 def a_truncated_view_drops_the_answer_that_crosses() -> None:

@@ -9,14 +9,27 @@ import numpy as np
 from immutables import Map
 
 import mechanisms
-from composition import ExPost, FiltCon, FiltSeq, Individual, OdomCon, Parallel, Partition
+from composition import (
+    Blocks,
+    ConComp,
+    ExPost,
+    FiltCon,
+    FiltSeq,
+    Individual,
+    OdomCon,
+    Parallel,
+    Partition,
+)
 from queryable import (
     ZCDP,
     Ask,
     CanAfford,
+    CloseBlock,
     InteractiveMechanism,
+    Last,
     Launch,
     LaunchMany,
+    LaunchOver,
     PrivacyLossQuery,
     PureDP,
     SeededCoins,
@@ -101,6 +114,28 @@ GROWING = (
     Ask(1, Ask(0, mechanisms.Total())),
     Ask(0, mechanisms.Total()),
 )
+PARTS = {"even": RandomBits(SMALL), "odd": FiltCon(PureDP("0.1"))}
+FIXED = (
+    Launch(ConComp([RandomBits(SMALL), FiltCon(PureDP("0.1")), RandomWord(SMALL)])),
+    Ask(0, Ask(0, BITS)),
+    Ask(0, Ask(1, OPEN)),
+    Launch(Parallel(PARTITION, PARTS)),
+    Ask(1, Ask("odd", OPEN)),
+    Ask(0, Ask(1, Ask(0, BITS))),
+    Ask(0, PrivacyLossQuery()),
+)
+BLOCKS = (
+    Update(ROWS[:4], "monday"),
+    CloseBlock("monday"),
+    Update(ROWS[:3], "tuesday"),
+    LaunchOver(RandomBits(SMALL), ["monday"]),
+    CloseBlock("tuesday"),
+    LaunchOver(FiltCon(PureDP("0.1")), Last(2)),
+    LaunchMany([LaunchOver(RandomWord(SMALL), Last(1)), LaunchOver(RandomBits(SMALL), Last(2))]),
+    Ask(0, BITS),
+    Ask(1, OPEN),
+    PrivacyLossQuery(),
+)
 REDUCTION = mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 10, 3, 1])
 CONVERSATIONS = (
     Conversation("FiltCon", FiltCon(PureDP(1)), ADAPTIVE),
@@ -132,7 +167,7 @@ CONVERSATIONS = (
     Conversation("Masker of bits", Masker() @ RandomBits(), (BITS, BITS, BITS)),
     Conversation(
         "Parallel",
-        Parallel(PARTITION, {"even": RandomBits(SMALL), "odd": FiltCon(PureDP("0.1"))}),
+        Parallel(PARTITION, PARTS),
         (Ask("even", BITS), Ask("odd", OPEN), Ask("odd", Ask(0, BITS)), Ask("odd", MANY)),
     ),
     Conversation(
@@ -154,6 +189,13 @@ CONVERSATIONS = (
         ),
     ),
     Conversation("growing FiltCon", FiltCon(ZCDP(1)), GROWING),
+    Conversation(
+        "ConComp",
+        ConComp([RandomBits(SMALL), FiltCon(PureDP("0.1"))]),
+        (Ask(0, BITS), Ask(1, OPEN), Ask(1, Ask(0, BITS)), PrivacyLossQuery()),
+    ),
+    Conversation("fixed children", FiltCon(PureDP(1)), FIXED),
+    Conversation("Blocks", Blocks(FiltCon(PureDP(1))), BLOCKS),
 )
 
 

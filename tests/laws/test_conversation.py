@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from queryable import QueryError, SeededCoins
+from queryable import Ask, CanAfford, Postprocessed, PrivacyLossQuery, QueryError, SeededCoins
 from queryable.conversation import LOST, Data, Later, Ready, Run
 from queryable.conversation.frames import only_reads
 from queryable.conversation.steps import BROKEN, OtherVersionError
@@ -118,7 +118,7 @@ def test_an_interrupt_keeps_what_was_answered_and_all_charges(conversation: Conv
     """2, 4: in a leaf or between two, the rest is lost; what came before stands."""
     for root, query, count in runs(conversation):
         whole = begun(root, query)
-        whole()
+        whole_moved = whole()
         for place in range(1, count + 1):
             inside, outside = begun(root, query), begun(root, query)
             if is_owners(query):
@@ -132,6 +132,7 @@ def test_an_interrupt_keeps_what_was_answered_and_all_charges(conversation: Conv
                 moved = inside()
             assert inside.stopped
             assert ran == [place]
+            assert costs_as_much(root, moved, whole_moved)
             assert picture(replayed(begun(root, query, known=inside.log()))) == picture(moved)
             with leaves(breaking_at(place)), pytest.raises(KeyboardInterrupt):
                 outside()
@@ -142,8 +143,12 @@ def test_an_interrupt_keeps_what_was_answered_and_all_charges(conversation: Conv
 
 @EACH
 def test_a_fault_retires_one_child_and_is_replayed(conversation: Conversation) -> None:
-    """3, 6: of a leaf that fails nothing but `LOST` is known, and its text goes to the curator."""
+    """3, 6: of a leaf that fails nothing but `LOST` is known, and its text goes to the curator.
+
+    It costs as much as if it had not failed, and its siblings are live.
+    """
     for root, query, count in runs(conversation):
+        whole = begun(root, query)()
         for place in range(1, count + 1):
             run, fault = begun(root, query), ValueError("the patient is 47")
             with leaves(raising_at(place, fault)), suppress(QueryError):
@@ -154,8 +159,11 @@ def test_a_fault_retires_one_child_and_is_replayed(conversation: Conversation) -
                 continue  # the batch itself could not be read
             assert "patient" not in repr(moved)
             if moved is not LOST:
-                failed = next(each.path for each in run.log() if each.outcome is LOST)
-                assert at(moved.state, failed) is (BROKEN if is_owners(query) else None)
+                lost = next(each for each in run.log() if each.outcome is LOST)
+                assert at(moved.state, lost.path) is (BROKEN if is_owners(query) else None)
+                assert costs_as_much(root, moved, whole)
+                if type(lost.step) is not Ready:  # which all of them need
+                    assert siblings(moved, lost.path) == siblings(whole, lost.path)
             again = begun(root, query, known=run.log())
             assert picture(replayed(again)) == picture(moved)
 
@@ -204,10 +212,33 @@ def test_a_wrong_query_and_a_poll_change_nothing(conversation: Conversation) -> 
             with pytest.raises(QueryError) as raised:
                 begun(root, wrong)()
             assert raised.value.__cause__ is raised.value.__context__ is None
-        if not count and type(query).__name__ in ("PrivacyLossQuery", "CanAfford"):
+        asked, poll = root.mechanism, query
+        if isinstance(query, Ask) and not isinstance(asked, Postprocessed):
+            asked, poll = root.state.children[query.child].mechanism, query.query
+        if not count and isinstance(poll, PrivacyLossQuery | CanAfford):
             moved = begun(root, query)()
             assert moved is not LOST
-            assert moved.state is root.state or conversation.name.startswith("Courier")
+            assert moved.state is root.state or isinstance(asked, Postprocessed)
+
+
+def costs_as_much(root: Any, moved: Any, whole: Any) -> bool:
+    """Whether the loss reported after a message is at least that after an undisturbed one.
+
+    A person may have no report to give.
+    """
+    if isinstance(root.mechanism, Postprocessed):
+        return True
+    least, lost = (
+        Run(root.mechanism, PrivacyLossQuery(), SeededCoins(1), each.state)().answer
+        for each in (whole, moved)
+    )
+    return bool(least <= lost)
+
+
+def siblings(moved: Any, path: Any) -> set[Any]:
+    """The ids of the live children beside the one at a path."""
+    parent = at(moved.state, path[:-1])
+    return {*getattr(parent, "children", ())} - {path[-1]}
 
 
 def _goes_on(root: Any) -> bool:

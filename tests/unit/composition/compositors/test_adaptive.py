@@ -10,7 +10,6 @@ from queryable import (
     ZCDP,
     Ask,
     CanAfford,
-    Failed,
     InteractiveMechanism,
     Launch,
     Launched,
@@ -20,8 +19,6 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    Refused,
-    RetiredChildError,
     SeededCoins,
     Statistic,
     UnknownChildError,
@@ -86,25 +83,6 @@ def test_the_data_are_not_touched_before_a_launch_is_paid_for() -> None:
     assert (runs, data.touched) == (["recorder"], ["len"])
 
 
-def test_a_launch_is_charged_before_it_runs() -> None:
-    """The charge for a mechanism that fails at its start stands."""
-    state, _ = FiltCon(PureDP(1)).init(None)
-    mechanism = Faulty(raising(ValueError()), at_launch=True)
-    state, answer = FiltCon(PureDP(1)).step(state, Launch(mechanism))
-    assert answer == Failed()
-    assert state.own.account.total() == TENTH
-    assert len(state.own.claims) == 1
-
-
-def test_a_refusal_does_not_change_the_state() -> None:
-    """`Refused` is an answer, and the state is the same object."""
-    filtered = FiltCon(PureDP("0.05"))
-    state, _ = filtered.init(None)
-    after, answer = filtered.step(state, Launch(Toy()))
-    assert after is state
-    assert answer == Refused("insufficient budget", TENTH, PureDP(0), PureDP("0.05"))
-
-
 def test_a_refusal_by_a_hair_mentions_floats() -> None:
     """A refusal by less than 1e-9 says that a sum of floats may be to blame; others do not."""
     filtered = FiltCon(PureDP(0.3))
@@ -113,18 +91,6 @@ def test_a_refusal_by_a_hair_mentions_floats() -> None:
     _, far = filtered.step(state, Launch(Toy(PureDP(0.31))))
     assert "floats" in near.reason
     assert "floats" not in far.reason
-
-
-def test_ten_launches_of_a_tenth_fit() -> None:
-    """Exactly ten floats 0.1 fit PureDP(1); the eleventh, of 1e-17, does not."""
-    q = Queryable(FiltCon(PureDP(1)), None)
-    for _ in range(10):
-        q(RandomWord(PureDP(0.1)))
-    with pytest.raises(QueryRefusedError) as caught:
-        q(RandomWord(PureDP(1e-17)))
-    assert caught.value.spent == PureDP(1)
-    assert caught.value.remaining == PureDP(0)
-    assert q(RandomWord(PureDP(0)))
 
 
 def test_every_launch_takes_the_next_id(composition: InteractiveMechanism[Any]) -> None:
@@ -187,22 +153,6 @@ def test_the_commonest_mistakes_are_explained() -> None:
         q.launch(Statistic(len, l1=1, l2=1))
     with pytest.raises(QueryError, match="add noise to the statistic"):
         q(Statistic(len, l1=1, l2=1))
-
-
-def test_reading_the_loss_changes_nothing() -> None:
-    """Reports are free, repeatable, and leave the state unchanged."""
-    composition = OdomCon(PureDP)
-    state, _ = composition.init(None)
-    state, _ = composition.step(state, Launch(RandomBits()), COINS)
-    losses = set()
-    for _ in range(5):
-        after, loss = composition.step(state, PrivacyLossQuery(), COINS)
-        assert after is state
-        losses.add(loss)
-        after, _ = composition.step(state, PrivacyLossQuery(2), COINS)
-        assert after is state
-    state, _ = composition.step(state, Ask(0, "bits"), COINS)
-    assert {composition.step(state, PrivacyLossQuery())[1]} == losses == {TENTH}
 
 
 @pytest.mark.parametrize("d_in", [0, 1, 2, 3])
@@ -273,32 +223,6 @@ def test_the_default_depth_fits_the_stack(wrap: Any) -> None:
     for _ in range(99):
         q = q(wrap(FiltCon(PureDP(1))))
     assert q(RandomWord())
-    assert q.privacy_loss() == TENTH
-
-
-@pytest.mark.parametrize("kind", [FiltSeq(PureDP(1)), OdomSeq(PureDP)], ids=["FiltSeq", "OdomSeq"])
-def test_a_sequential_launch_retires_the_earlier_children(kind: Any) -> None:
-    """Their descendants too; a measurement counts as a launch."""
-    q = Queryable(kind, None)
-    first = q(FiltCon(PureDP("0.5")))
-    leaf = first(Toy())
-    assert leaf.ask("bits") == 0
-    q(RandomWord())
-    for retired in (first, leaf):
-        with pytest.raises(RetiredChildError):
-            retired.ask("bits")
-    second = q(Toy())
-    assert second.ask("bits") == 0
-    assert q.privacy_loss() == PureDP("0.7")
-
-
-@pytest.mark.parametrize("kind", [Filt(PureDP(1)), Odom(PureDP)], ids=["Filt", "Odom"])
-def test_noninteractive_composition_refuses_interactive_children(kind: Any) -> None:
-    """Algorithms 2 and 4 compose measurements only; the error names other mechanisms."""
-    q = Queryable(kind, None)
-    assert q(RandomWord())
-    with pytest.raises(QueryError, match="Toy is interactive"):
-        q(Toy())
     assert q.privacy_loss() == TENTH
 
 

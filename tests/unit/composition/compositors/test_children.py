@@ -8,10 +8,7 @@ from composition import FiltCon
 from composition.compositors.children import reported, require_depth, require_live
 from queryable import (
     Ask,
-    CanAfford,
-    Failed,
     Launch,
-    Launched,
     PrivacyLossQuery,
     PureDP,
     QueryError,
@@ -19,9 +16,9 @@ from queryable import (
     SeededCoins,
     UnknownChildError,
 )
-from queryable.conversation import LOST, Live, Node, Run
+from queryable.conversation import Live, Node
 from queryable.conversation.steps import NO_CHILDREN, Child
-from tests.strategies import TENTH, WORD, Faulty, RandomBits, RandomWord, Toy, raising
+from tests.strategies import RandomWord, Toy
 
 COINS = SeededCoins(1)
 PARENT = FiltCon(PureDP(9))
@@ -42,63 +39,11 @@ def asked(state: Node, identity: int, query: Any) -> tuple[Node, Any]:
     return PARENT.step(state, Ask(identity, query), COINS)
 
 
-def test_starting_gives_a_new_map() -> None:
-    """The old state is unchanged; the new one has one more child."""
-    empty, _ = launched()
-    state, answer = PARENT.step(empty, Launch(RandomBits()), COINS)
-    assert answer == Launched(0, COINS.spawn(0, 0).draw(WORD))
-    assert len(empty.children) == 0
-    assert len(state.children) == 1
-
-
 def test_a_measurement_is_no_child() -> None:
     """A measurement answers once and is not stored."""
     state, (answer,) = launched(RandomWord())
     assert answer.child is None
     assert state.children == NO_CHILDREN
-
-
-@pytest.mark.parametrize("function", [raising(ValueError()), raising(KeyboardInterrupt())])
-def test_a_failed_start_is_no_child(function: Any) -> None:
-    """A mechanism that fails at its start, or is interrupted there, is not stored."""
-    empty, _ = launched()
-    moved = Run(PARENT, Launch(Faulty(function, at_launch=True)), COINS, empty)()
-    assert moved is not LOST
-    assert (moved.state.children, moved.answer) == (NO_CHILDREN, Failed())
-    assert moved.state.own.account.total() == TENTH
-
-
-def test_each_message_has_coins_of_its_own() -> None:
-    """The n-th message to a child draws from `spawn(child, n)`, whatever went before."""
-    state, openings = launched(*[Toy()] * 4, RandomBits())
-    words = [openings[4].answer]
-    for _ in range(3):
-        state, answer = asked(state, 4, "bits")
-        words.append(answer)
-    assert words == [COINS.spawn(4, n).draw(WORD) for n in range(4)]
-
-
-def test_an_unchanged_step_still_counts() -> None:
-    """A mechanism that answers without moving must not draw the same bits again."""
-
-    class Still(RandomBits):
-        def step(self, state: int, query: Any, coins: Any = None) -> tuple[int, Any]:
-            return state, coins.draw(WORD)
-
-    state, _ = launched(Still())
-    state, first = asked(state, 0, "bits")
-    state, second = asked(state, 0, "bits")
-    assert first != second
-
-
-def test_a_failed_step_drops_the_child_and_no_other() -> None:
-    """The child's state, which may contain data, is dropped too."""
-    state, _ = launched(Faulty(raising(ValueError())), Toy())
-    after, answer = asked(state, 0, "bits")
-    assert answer == Failed()
-    assert set(after.children) == {1}
-    assert set(state.children) == {0, 1}
-    assert after.own == state.own
 
 
 @pytest.mark.parametrize("query", [PrivacyLossQuery(), PrivacyLossQuery(2)])
@@ -118,13 +63,6 @@ def test_a_report_about_a_child_that_was_not_charged_is_its_privacy_map() -> Non
         assert reported(Toy(), None, PrivacyLossQuery(d_in), 1).answer == loss
     with pytest.raises(QueryError, match="d_in"):
         reported(Toy(), None, PrivacyLossQuery("1"), 1)
-
-
-def test_reading_does_not_count() -> None:
-    """A loss query or a dry run of a nested filter gives the same state back."""
-    state, _ = launched(FiltCon(PureDP(1)))
-    for query in (PrivacyLossQuery(), CanAfford(Launch(Toy()))):
-        assert asked(state, 0, query)[0] is state
 
 
 LIVE = Live.of(NO_CHILDREN.set(1, Child(Toy(), 0)))

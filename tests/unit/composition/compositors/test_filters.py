@@ -102,17 +102,6 @@ def test_max_mechanisms_counts_every_launch(on_exceed: str, most: int) -> None:
         q(RandomWord())
 
 
-def test_refuse_leaves_children_alive() -> None:
-    """After a refusal the live children answer and what fits can be launched."""
-    q = Queryable(FiltCon(PureDP("0.25")), None)
-    child = q(Toy())
-    for _ in range(3):
-        with pytest.raises(QueryRefusedError):
-            q(Toy(PureDP("0.2")))
-    assert child.ask("bits") == 0
-    assert q(Toy()).ask("bits") == 0
-
-
 def test_the_map_is_the_budget_and_its_groups() -> None:
     """0 for equal data, the budget up to d_in, the group bound of the budget beyond."""
     filtered = FiltCon(ZCDP("0.5"), d_in=2)

@@ -27,14 +27,12 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
-    Coins,
     Failed,
     Halted,
     InteractiveMechanism,
     Launch,
     Launched,
     LaunchMany,
-    Measurement,
     PrivacyClaimError,
     PureDP,
     Queryable,
@@ -337,25 +335,18 @@ def test_an_interrupted_preparation_leaves_all_charged_and_failed() -> None:
     assert not q.children
 
 
-@attrs.frozen
-class Interrupting(Measurement):
-    """Is interrupted while it runs."""
-
-    def loss(self, d_in: int) -> PureDP:
-        return LITTLE.group(d_in)
-
-    def release(self, dataset: Any, coins: Coins) -> int:
-        raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("kind", [FiltCon, FiltSeq])
 def test_what_ran_before_an_interrupt_is_kept(kind: Any) -> None:
     """What comes after it is charged, has failed, and does not run."""
     runs: list[str] = []
     recorder = Recorder(runs, LITTLE)
+    interrupted = Faulty(raising(KeyboardInterrupt()), True, charged=LITTLE)
     q = planted(kind(PureDP(1)))
     with pytest.raises(KeyboardInterrupt):
-        q.launch_many([WORD, BITS, Interrupting(), recorder], names=["a", "b", "c", "d"])
+        q.launch_many(
+            [WORD, BITS, interrupted, recorder],
+            names=["a", "b", "c", "d"],
+        )
     answers = q.view.answers
     assert runs == []
     assert [type(each) for each in answers] == [Launched, Launched, Failed, Failed]

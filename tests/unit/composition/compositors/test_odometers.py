@@ -17,7 +17,7 @@ from queryable import (
     QueryRefusedError,
 )
 from queryable.losses import zero_of
-from tests.strategies import LOSSES, TENTH, Courier, RandomWord, Toy
+from tests.strategies import LOSSES, TENTH, Courier, RandomWord
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -96,15 +96,6 @@ def test_within_keeps_what_kind_it_is(kind: Any) -> None:
     assert filtered.noninteractive is odometer.noninteractive
     assert filtered.interleaves is odometer.interleaves
     assert (filtered.max_mechanisms, filtered.max_depth, filtered.d_in) == (3, 7, 2)
-
-
-def test_max_mechanisms_holds_for_odometers() -> None:
-    """The paper's K is no budget, and bounds odometers as well."""
-    q = Queryable(OdomCon(PureDP, max_mechanisms=1), None)
-    child = q(Toy())
-    with pytest.raises(QueryRefusedError, match="count limit"):
-        q(Toy())
-    assert child.ask("bits") == 0
 
 
 def test_the_unit_may_be_a_group() -> None:

@@ -14,12 +14,11 @@ from queryable import (
     PureDP,
     Queryable,
     QueryError,
-    QueryRefusedError,
     RetiredChildError,
     SeededCoins,
 )
 from queryable.messages import Query
-from tests.strategies import RandomBits, RandomWord, Toy
+from tests.strategies import RandomBits, Toy
 
 COINS = SeededCoins(1)
 FREE = PureDP(0)
@@ -40,60 +39,6 @@ def said(mechanism: Any, state: Any, *queries: Query) -> tuple[Any, list[Any]]:
         state, answer = mechanism.step(state, query, COINS)
         answers.append(answer)
     return state, answers
-
-
-@pytest.mark.parametrize("kind", [FiltSeq(LARGE), OdomSeq(PureDP)])
-def test_a_launch_retires_the_child_before(kind: Any) -> None:
-    """The old handle says so; its loss stays charged."""
-    q = Queryable(kind, None)
-    first = q.launch(Toy())
-    assert first.ask("bits") == 0
-    second = q.launch(Toy())
-    with pytest.raises(RetiredChildError, match="retired"):
-        first.ask("bits")
-    with pytest.raises(RetiredChildError):
-        first.privacy_loss()
-    assert second.ask("bits") == 0
-    assert q.privacy_loss() == PureDP("0.2")
-
-
-@pytest.mark.parametrize("kind", [FiltSeq(PureDP("0.1")), OdomSeq(PureDP)])
-def test_what_is_not_launched_retires_nothing(kind: Any) -> None:
-    """A refusal, a wrong query and a dry run leave the child alive."""
-    q = Queryable(kind, None)
-    child = q.launch(Toy())
-    q.can_afford(Toy())
-    with pytest.raises(QueryError):
-        q.launch("no mechanism")
-    with pytest.raises(QueryError):
-        q.launch(Toy(), PureDP("0.01"))
-    if isinstance(kind, FiltSeq):
-        with pytest.raises(QueryRefusedError):
-            q.launch(Toy())
-    assert child.ask("bits") == 0
-
-
-def test_a_measurement_retires_too() -> None:
-    """Sequential means that nothing launched earlier is asked again."""
-    q = Queryable(FiltSeq(LARGE), None)
-    child = q.launch(Toy())
-    q.launch(RandomWord())
-    with pytest.raises(RetiredChildError):
-        child.ask("bits")
-
-
-def test_descendants_are_retired_with_their_parent() -> None:
-    """A grandchild's handle is dead, and so is a launch into its parent."""
-    q = Queryable(FiltSeq(LARGE), None)
-    inner = q.launch(FiltCon(PureDP(9)))
-    grandchildren = [inner.launch(Toy()) for _ in range(3)]
-    assert [each.ask("bits") for each in grandchildren] == [0, 0, 0]
-    q.launch(Toy())
-    for each in grandchildren:
-        with pytest.raises(RetiredChildError):
-            each.ask("bits")
-    with pytest.raises(RetiredChildError):
-        inner.launch(Toy())
 
 
 def test_children_of_other_parents_live_on() -> None:

@@ -28,15 +28,12 @@ from queryable import (
     LaunchOver,
     Loss,
     Measurement,
-    MechanismFault,
     PrivacyLossQuery,
     PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
     Refused,
-    RetiredChildError,
-    UnknownChildError,
     UnprovenCompositionError,
     explain,
 )
@@ -192,20 +189,6 @@ def test_a_name_returns_the_same_answer_for_the_same_blocks() -> None:
         q.launch_over(Reads(), ["day 1"], name="all")
 
 
-def test_a_failure_is_charged_and_ends_the_child() -> None:
-    q = week()
-    with pytest.raises(MechanismFault):
-        q.launch_over(Faulty(raising(ValueError()), True, charged=LITTLE), ["day 0"])
-    child = q.launch_over(Faulty(raising(ValueError()), charged=LITTLE), ["day 0"])
-    with pytest.raises(MechanismFault):
-        child.ask("bits")
-    with pytest.raises(RetiredChildError):
-        q.ask(Ask(1, "bits"))
-    with pytest.raises(UnknownChildError):
-        q.ask(Ask(7, "bits"))
-    assert spent(q) == [2, 0, 0, 0]
-
-
 def test_a_limit_counts_launches_over_all_blocks() -> None:
     q = week(Blocks(FiltCon(PureDP(1), max_mechanisms=2)))
     q.launch_over(Reads(), ["day 0"])
@@ -224,21 +207,6 @@ def test_released_statistics_over_blocks() -> None:
     assert low <= 400 <= high
     assert q.ask(MeasureQuery()) == Stated(ZCDP, 1)
     assert q.launch_over(Gaussian(Count(), rho="1/5"), [date(2024, 1, 1)]) > 0
-
-
-def test_an_interrupted_launch_is_charged_and_ends() -> None:
-    q = week()
-    with pytest.raises(KeyboardInterrupt):
-        q.launch_over(Faulty(raising(KeyboardInterrupt()), True, charged=LITTLE), Last(2))
-    assert spent(q) == [0, 1, 1, 0]
-    assert q.launch_over(Reads(), ["day 0"]) == [0, 1]
-    launches = [LaunchOver(Reads(), ["day 0"])] * 2
-    launches.insert(
-        1, LaunchOver(Faulty(raising(KeyboardInterrupt()), True, charged=LITTLE), Last(1))
-    )
-    with pytest.raises(KeyboardInterrupt):
-        q.launch_many(launches)
-    assert spent(q) == [3, 1, 2, 0]
 
 
 def test_an_interrupted_batch_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,17 +14,14 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    Failed,
     Launch,
     Launched,
     Loss,
-    MechanismFault,
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
     Queryable,
     QueryError,
-    RetiredChildError,
     SeededCoins,
     UnknownChildError,
     UnprovenCompositionError,
@@ -35,11 +32,9 @@ from tests.strategies import (
     LOSSES,
     TENTH,
     WORD,
-    Faulty,
     RandomBits,
     RandomWord,
     Toy,
-    raising,
 )
 
 COINS = SeededCoins(1)
@@ -154,21 +149,6 @@ def test_the_open_problem_is_refused_at_construction() -> None:
     with pytest.raises(UnprovenCompositionError):
         ConComp([Toy(), Toy(ApproxZCDP(1, "1e-6"))])
     ConComp([Toy(), RandomWord(ApproxZCDP(1, "1e-6"))])
-
-
-def test_a_failing_mechanism_fails_alone() -> None:
-    """At the start or later: the others live, and the loss is what it was."""
-    at_start = Faulty(raising(ValueError()), at_launch=True)
-    later = Faulty(raising(ValueError()))
-    q = Queryable(ConComp([at_start, Toy(), later]), None)
-    assert q.opening[0] == Failed()
-    with pytest.raises(MechanismFault):
-        q.opening[2].ask("bits")
-    assert q.opening[1].ask("bits") == 0
-    for retired in (0, 2):
-        with pytest.raises(RetiredChildError):
-            q.ask(Ask(retired, "bits"))
-    assert q.privacy_loss() == PureDP("0.3")
 
 
 def test_wrong_queries_change_nothing() -> None:

@@ -35,7 +35,7 @@ from queryable import (
     UnprovenCompositionError,
     Update,
 )
-from tests.strategies import Faulty, RandomBits, Toy, raising
+from tests.strategies import Toy
 
 COINS = SeededCoins(1)
 DATA = [{"k": key} for key in ("a", "a", "b", "c", None)]
@@ -216,15 +216,6 @@ def test_an_unused_part_is_no_child() -> None:
     assert list(q.children) == ["a"]
     with pytest.raises(UnknownChildError):
         q.ask(Ask("b", "bits"))
-
-
-def test_a_part_that_fails_is_charged_and_alone() -> None:
-    """The report counts its whole map; the other parts answer on."""
-    broken = Faulty(raising(RuntimeError("secret")), at_launch=True, charged=PureDP(2))
-    q = Queryable(Parallel(PARTS, {"a": broken, "b": RandomBits()}), DATA)
-    assert isinstance(q.opening[0], Failed)
-    assert q.privacy_loss() == PureDP(2)
-    assert isinstance(q.opening[1].ask("bits"), int)
 
 
 def test_a_missing_column_is_refused_before_the_charge() -> None:

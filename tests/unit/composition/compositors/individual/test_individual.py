@@ -367,19 +367,6 @@ def test_a_failing_statistic_is_paid_and_the_filter_lives() -> None:
     assert len(faults) == 3
 
 
-def test_an_interrupt_is_paid_and_the_filter_lives() -> None:
-    """A launch that is interrupted has been paid for, and is raised again without its cause."""
-
-    def interrupted(data: Any) -> int:
-        raise KeyboardInterrupt
-
-    mine = Queryable(Individual("1/10"), DATA)
-    with pytest.raises(KeyboardInterrupt):
-        mine.launch(Gaussian(Statistic(interrupted, l1=1, l2=1), rho="1/10"))
-    assert mine.privacy_loss() == ZCDP("1/10")
-    assert isinstance(mine.launch(Gaussian(Count(), rho="1/10")), int)
-
-
 @pytest.mark.parametrize("place", ["price", "account", "data"])
 def test_an_interrupt_anywhere_keeps_the_filter(place: str, monkeypatch: Any) -> None:
     """Before data are read nothing is charged; from then on everybody pays the whole loss."""
@@ -641,18 +628,6 @@ def test_the_ledger_shows_what_a_launch_costs_a_record() -> None:
     assert "the most that one record may have lost" in str(mine.explain())
     with pytest.raises(ValueError, match="read the ledger"):
         spending(mine)
-
-
-def test_a_child_that_fails_is_retired() -> None:
-    def broken(data: Any) -> int:
-        raise ValueError
-
-    mine = Queryable(Individual(1), DATA)
-    child = mine.launch(SparseVector(10, epsilon="1/10"))
-    with pytest.raises(MechanismFault):
-        child.ask(Statistic(broken, l1=1, l2=1))
-    with pytest.raises(RetiredChildError):
-        child.ask(SIZE)
 
 
 @pytest.mark.parametrize(
