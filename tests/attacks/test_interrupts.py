@@ -170,23 +170,33 @@ class Watched:
 STRIDE = 9
 
 
-def _sweep(watched: Watched, call: Callable[[int], object]) -> int:
-    """Interrupt a call at every ninth point in turn; returns how many there are, about."""
-    point = 1 - STRIDE
-    while True:
-        point += STRIDE
+def _points(call: Callable[[int], object], most: int = 100, every: int = 1) -> Iterator[int]:
+    """Interrupt a call at every ninth point in turn, of which there are more than so many.
+
+    Yields each point after the call, and last one that the call ended before. `every` leaves out
+    some more of them, unless every single point is taken.
+    """
+    stride = every * (STRIDE - 1) + 1
+    point, hit = 1 - stride, True
+    while hit:
+        point += stride
         hit = interrupted_at(point, partial(call, point))
+        yield point
+    assert point > most
+
+
+def _sweep(watched: Watched, call: Callable[[int], object], most: int = 100) -> None:
+    """Interrupt a call at these points, and check the tree after each."""
+    for _ in _points(call, most):
         watched.check()
-        if not hit:
-            return point
 
 
 def test_a_launch_is_interrupted_anywhere() -> None:
     """Below a team, with and without a name; an interrupted name is free, or has its answer."""
     watched = Watched()
-    assert _sweep(watched, lambda _: watched.team(watched.counted)) > 100
+    _sweep(watched, lambda _: watched.team(watched.counted))
     watched = Watched()
-    assert _sweep(watched, lambda n: watched.team(watched.counted, name=f"launch {n}")) > 100
+    _sweep(watched, lambda n: watched.team(watched.counted, name=f"launch {n}"))
     assert watched.root.privacy_loss() == ZCDP(Fraction(1, 2) + TINY)
 
 
@@ -225,14 +235,13 @@ def test_several_launches_are_interrupted_anywhere() -> None:
     """
     root = Queryable(FiltCon(ZCDP(1)), Prepared())
     team = root(FiltCon(ZCDP("1/2")))
-    stride = 2 * STRIDE - 1
-    point, hit, launched = 1 - stride, True, 0
-    while hit:
-        point += stride
+    launches, launched = [Noted(), Steps(), Noted(), Gaussian(Count(), rho=9)], 0
+
+    def launch(point: int) -> None:
         RUNS.clear()
-        names = [f"{place} at {point}" for place in range(2)]
-        launches = [Noted(), Steps(), Noted(), Gaussian(Count(), rho=9)]
-        hit = interrupted_at(point, partial(team.launch_many, launches, names=[*names, None, None]))
+        team.launch_many(launches, names=[f"0 at {point}", f"1 at {point}", None, None])
+
+    for point in _points(launch, 200, every=2):
         rows = [row for row in team.ledger() if row.outcome != "refused"]
         assert len(rows) in (launched, launched + 3)
         assert team.privacy_loss().rho == len(rows) * TINY
@@ -242,19 +251,18 @@ def test_several_launches_are_interrupted_anywhere() -> None:
         if len(rows) > launched:
             before = len(RUNS)
             with suppress(MechanismFault):
-                team(Noted(), name=names[0])  # the old answer, or the failure again
+                team(Noted(), name=f"0 at {point}")  # the old answer, or the failure again
             assert len(RUNS) == before
         launched = len(rows)
-    assert point > 200
 
 
-def test_several_launches_in_sequence_are_interrupted_anywhere() -> None:
-    """At most the last child is alive, and it only if it has run."""
+@pytest.mark.parametrize("count", [1, 3])
+def test_launches_in_sequence_are_interrupted_anywhere(count: int) -> None:
+    """At most the last child is alive, and it only if it has run. None is charged, or all are."""
     root = Queryable(FiltSeq(ZCDP(1)), Prepared())
-    point, hit = 1 - STRIDE, True
-    while hit:
-        point += STRIDE
-        hit = interrupted_at(point, partial(root.launch_many, [Started(), Started(), Started()]))
+    started = [Started()] * count
+    call = partial(root.launch, *started) if count == 1 else partial(root.launch_many, started)
+    for _ in _points(lambda _: call()):
         alive = []
         for each in range(len(root.ledger())):
             with suppress(RetiredChildError):
@@ -262,19 +270,16 @@ def test_several_launches_in_sequence_are_interrupted_anywhere() -> None:
                 alive.append(each)
         assert alive in ([], [len(root.ledger()) - 1])
         assert len(RUNS) <= len(root.ledger())
-        assert len(root.ledger()) % 3 == 0
+        assert len(root.ledger()) % count == 0
         assert root.privacy_loss() == ZCDP(len(root.ledger()) * TINY)
-    assert point > 100
 
 
 def test_several_queries_are_interrupted_anywhere() -> None:
     """A sparse vector has answered none of them, or each has its answer or has failed."""
     root = Queryable(FiltCon(ZCDP(1)), Prepared())
     search = [root(SparseVector(10**9, "1/1000", cutoff=9))]
-    point, hit, asked = 1 - STRIDE, True, 0
-    while hit:
-        point += STRIDE
-        hit = interrupted_at(point, lambda: search[0].ask_many([Size(), Size()]))
+    asked = 0
+    for _ in _points(lambda _: search[0].ask_many([Size(), Size()])):
         answers = search[0].view.answers
         assert len(answers) in (asked, asked + 2)
         new = answers[asked:]
@@ -284,7 +289,6 @@ def test_several_queries_are_interrupted_anywhere() -> None:
             with pytest.raises((RetiredChildError, MechanismFault)):
                 search[0].ask(Size())
             search[0], asked = root(SparseVector(10**9, "1/1000", cutoff=9)), 0
-    assert point > 100
 
 
 def test_an_ask_is_interrupted_anywhere() -> None:
@@ -300,7 +304,7 @@ def test_an_ask_is_interrupted_anywhere() -> None:
             child[0] = watched.team(Steps())
             answers.clear()
 
-    assert _sweep(watched, ask) > 100
+    _sweep(watched, ask)
     assert answers == sorted(set(answers))  # no answer is given twice
 
 
@@ -308,8 +312,8 @@ def test_a_report_is_interrupted_anywhere() -> None:
     """An interrupted report retires no child."""
     watched = Watched()
     child = watched.team(Steps())
-    assert _sweep(watched, lambda _: watched.team.privacy_loss()) > 50
-    assert _sweep(watched, lambda _: watched.team.can_afford(watched.counted)) > 50
+    _sweep(watched, lambda _: watched.team.privacy_loss(), 50)
+    _sweep(watched, lambda _: watched.team.can_afford(watched.counted), 50)
     assert child.ask("bits") == 0
 
 
@@ -328,7 +332,7 @@ def test_a_person_is_interrupted_anywhere() -> None:
         except RetiredChildError:
             people.clear()
 
-    assert _sweep(watched, launch) > 200
+    _sweep(watched, launch, 200)
 
 
 @attrs.frozen
@@ -369,22 +373,19 @@ class Metered(ExPostMechanism[int]):
 def test_an_ex_post_child_is_interrupted_anywhere() -> None:
     """Each run is in the realised total, also one whose answer is lost."""
     root = Queryable(ExPost(PureDP(1)), "data")
-    child, point, asked = [root(Metered())], 1 - STRIDE, True
+    child = [root(Metered())]
 
-    def ask() -> None:
+    def ask(_: int) -> None:
         try:
             child[0].ask("more")
         except RetiredChildError:
             child[0] = root(Metered())
 
-    while asked:
-        point += STRIDE
-        asked = interrupted_at(point, ask)
+    for _ in _points(ask):
         account = root.node.account
         assert account is not None
         assert account.total() == root.privacy_loss()
         assert len(RUNS) * TINY <= root.privacy_loss().epsilon
-    assert point > 100
 
 
 @attrs.frozen
@@ -396,38 +397,21 @@ class Started(Steps):
         return 0, None
 
 
-def test_of_sequential_children_one_is_left_after_an_interrupt() -> None:
-    """A launch that is interrupted retires the child before it, or has not happened."""
-    root = Queryable(FiltSeq(ZCDP(1)), "data")
-    point, launched = 1 - STRIDE, True
-    while launched:
-        point += STRIDE
-        launched = interrupted_at(point, partial(root.launch, Started()))
-        alive = 0
-        for each in range(len(root.ledger())):
-            with suppress(RetiredChildError):
-                root.ask(Ask(each, "bits"))
-                alive += 1
-        assert alive <= 1
-        assert len(RUNS) <= len(root.ledger())
-        assert root.privacy_loss() == ZCDP(len(root.ledger()) * TINY)
-    assert point > 100
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "sweep",
     [
         test_a_launch_is_interrupted_anywhere,
         test_several_launches_are_interrupted_anywhere,
-        test_several_launches_in_sequence_are_interrupted_anywhere,
+        partial(test_launches_in_sequence_are_interrupted_anywhere, 1),
+        partial(test_launches_in_sequence_are_interrupted_anywhere, 3),
         test_several_queries_are_interrupted_anywhere,
         test_an_ask_is_interrupted_anywhere,
         test_a_report_is_interrupted_anywhere,
         test_a_person_is_interrupted_anywhere,
         test_an_ex_post_child_is_interrupted_anywhere,
-        test_of_sequential_children_one_is_left_after_an_interrupt,
     ],
+    ids=lambda sweep: getattr(sweep, "__name__", f"in sequence, {getattr(sweep, 'args', '')}"),
 )
 def test_every_single_instruction(
     sweep: Callable[[], None], monkeypatch: pytest.MonkeyPatch
