@@ -13,7 +13,6 @@ from queryable import (
     InteractiveMechanism,
     Launch,
     Launched,
-    PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
     Queryable,
@@ -142,21 +141,9 @@ def test_wrong_queries_are_query_errors(composition: InteractiveMechanism[Any]) 
     assert before == (state.own.account, dict(state.own.claims), dict(state.children))
 
 
-def test_the_commonest_mistakes_are_explained() -> None:
-    """The mistakes are a class and a statistic in place of a mechanism."""
-    q = Queryable(FiltCon(PureDP(1)), None)
-    with pytest.raises(QueryError, match="RandomWord is a class"):
-        q.launch(RandomWord)
-    with pytest.raises(QueryError, match="RandomWord is a class"):
-        q(RandomWord)
-    with pytest.raises(QueryError, match="add noise to the statistic"):
-        q.launch(Statistic(len, l1=1, l2=1))
-    with pytest.raises(QueryError, match="add noise to the statistic"):
-        q(Statistic(len, l1=1, l2=1))
-
-
+@pytest.mark.parametrize("kind", [FiltCon(PureDP(1)), OdomCon(PureDP)], ids=str)
 @pytest.mark.parametrize("d_in", [0, 1, 2, 3])
-def test_the_loss_for_groups_composes_the_childrens_maps(d_in: int) -> None:
+def test_the_loss_for_groups_composes_the_childrens_maps(kind: Any, d_in: int) -> None:
     """At d_in=k each child's own map at k is composed, whatever was claimed for it."""
 
     class Flat(Toy):
@@ -165,7 +152,7 @@ def test_the_loss_for_groups_composes_the_childrens_maps(d_in: int) -> None:
         def loss(self, d_in: int) -> PureDP:
             return TENTH
 
-    q = Queryable(FiltCon(PureDP(1)), None)
+    q = Queryable(kind, None)
     q(Flat())
     q(Toy(PureDP("0.2")))
     q(RandomWord(), PureDP("0.1"))
@@ -252,17 +239,3 @@ def test_a_claim_is_frozen_at_launch() -> None:
     child = q(BrokenMap(map=growing))
     assert [q.privacy_loss(), child.privacy_loss(), q.privacy_loss()] == [PureDP(1)] * 3
     assert calls == [1]
-
-
-def test_a_map_that_breaks_is_refused_before_data() -> None:
-    """A map that raises, or states another measure, is a claim error; siblings go on."""
-    q = Queryable(FiltCon(PureDP(1)), None)
-    sibling = q(Toy())
-    for broken in (
-        BrokenMap(map=lambda d_in, measure: raising(RuntimeError())(None)),
-        BrokenMap(map=lambda d_in, measure: ZCDP(0)),
-    ):
-        with pytest.raises(PrivacyClaimError):
-            q(broken)
-    assert sibling.ask("bits") == 0
-    assert q.privacy_loss() == TENTH

@@ -17,7 +17,6 @@ from queryable import (
     ApproxZCDP,
     Dominated,
     Launch,
-    Loss,
     PrivacyClaimError,
     PureDP,
     Queryable,
@@ -87,18 +86,6 @@ def test_a_broken_map_is_a_claim_error(how: str) -> None:
     with pytest.raises(PrivacyClaimError, match="BrokenMap") as caught:
         claim_of(Launch(BrokenMap(map=BROKEN[how])), PureDP, 1)  # type: ignore[arg-type]
     assert caught.value.__cause__ is None
-
-
-def test_the_map_is_evaluated_once() -> None:
-    """A map is evaluated once per launch, so the checked loss is the charged loss."""
-    calls: list[Any] = []
-
-    def drifting(d_in: int, measure: Any) -> Loss:
-        calls.append(d_in)
-        return PureDP(len(calls))
-
-    assert claim_of(Launch(BrokenMap(map=drifting)), PureDP, 1).loss == PureDP(1)
-    assert calls == [1]
 
 
 def test_an_odometer_needs_a_d_out() -> None:

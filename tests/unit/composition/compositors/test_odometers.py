@@ -45,16 +45,6 @@ def test_an_odometer_has_no_loss_of_its_own() -> None:
             OdomCon(PureDP).privacy_map(1, measure)
 
 
-def test_a_root_odometer_reports_for_groups() -> None:
-    """At d_in=2 it composes the children's maps at two."""
-    q = Queryable(OdomCon(PureDP), None)
-    q(RandomWord())
-    q(RandomWord(), PureDP("0.3"))
-    assert q.privacy_loss() == PureDP("0.4")
-    assert q.privacy_loss(2) == PureDP("0.4")
-    assert q.privacy_loss(0) == PureDP(0)
-
-
 def test_groups_are_refused_where_no_theorem_bounds_them() -> None:
     """A Renyi child whose map knows no groups makes the report an error, not a guess."""
     q = Queryable(OdomCon(RDP.at(8)), None)

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-from composition import Blocks, FiltCon, OdomCon
+from composition import Blocks, FiltCon
 from queryable import (
     SYSTEM,
     Ask,
@@ -87,34 +87,6 @@ def table(data: Any = (1, 2)) -> Queryable:
     return Queryable(FiltCon(PureDP(10)), list(data))
 
 
-def test_later_launches_see_all_records() -> None:
-    q = table()
-    assert q.feed([3]) is None
-    assert q(Keeper(SMALL)).ask("bits") == [1, 2, 3]
-    q.feed([])
-    q.feed([4, 5])
-    assert q(Keeper(SMALL)).ask("bits") == [1, 2, 3, 4, 5]
-
-
-def test_a_child_keeps_its_snapshot() -> None:
-    """A child that is not continual goes on with the data that it was launched on."""
-    q = table()
-    before = q(Keeper(SMALL))
-    q.feed([3])
-    assert before.ask("bits") == [1, 2]
-
-
-def test_a_continual_child_gets_every_batch() -> None:
-    q = table()
-    before = q(Watcher())
-    q.feed([3])
-    later = q(Watcher())
-    q.feed([4])
-    assert before.ask("now") == later.ask("now") == [1, 2, 3, 4]
-    assert before.ask("messages") == ("init", "Update", "Update", "now")
-    assert later.ask("messages") == ("init", "Update", "now")
-
-
 def test_nested_filters_grow_and_share_the_records() -> None:
     """Filters in filters have the batches too, and all of them keep one copy."""
     q = table()
@@ -141,24 +113,6 @@ def test_nothing_is_charged_and_the_view_has_no_entry() -> None:
     assert q.view == view
     assert (q.privacy_loss(), len(q.ledger())) == (loss, 1)
     assert child.ask("now") == [1, 2, 3]
-
-
-def test_an_update_counts_as_a_message_of_a_child() -> None:
-    """Its coins are those of the next message, as if it had been asked."""
-    filtered = FiltCon(PureDP(10))
-    state, _ = filtered.init([1])
-    state, _ = filtered.step(state, Launch(Watcher()))
-    state, answer = filtered.step(state, Update([2]))
-    assert answer is None
-    assert state.children[0].messages == 2
-
-
-def test_an_odometer_grows_too() -> None:
-    q = Queryable(OdomCon(PureDP), [1])
-    watcher = q(Watcher())
-    q.feed([2])
-    assert watcher.ask("now") == [1, 2]
-    assert q.privacy_loss() == SMALL
 
 
 def test_a_person_never_sees_batches() -> None:
