@@ -106,6 +106,19 @@ class Recorder(Measurement):
         return len(dataset)
 
 
+@attrs.frozen
+class Size(Measurement[int]):
+    """Returns the number of records, without noise."""
+
+    charged: Loss = TENTH
+
+    def loss(self, d_in: int) -> Loss:
+        return self.charged.group(d_in)
+
+    def release(self, dataset: Any, coins: Coins) -> int:
+        return len(dataset)
+
+
 class RecordingDataset:
     """A dataset that records every access to it in `touched`."""
 

@@ -37,7 +37,6 @@ from queryable import (
     InteractiveError,
     Launch,
     Launched,
-    Loss,
     PureDP,
     Queryable,
     QueryRefusedError,
@@ -50,21 +49,13 @@ from queryable.receipts import own_loss
 from tests.audit.toys import script
 from tests.strategies import Courier, Faulty, Toy, raising
 
+BELL = Toy(GDP("1/10"))
 BUDGET = ApproxDP(1, "1e-6")
-
-
-class Bell(Toy):
-    """A toy that claims Gaussian DP."""
-
-    def loss(self, d_in: int) -> Loss:
-        return GDP("1/10").group(d_in)
-
-
 CASES = {
     "pure": (FiltCon(PureDP(1)), RandomizedResponse(bool, odds=2)),
     "approx": (FiltCon(BUDGET), RandomizedResponse(bool, epsilon="0.1", delta="1e-7")),
     "zcdp": (FiltCon(ZCDP(1)), RandomizedResponse(bool, odds=2)),
-    "gdp": (FiltCon(GDP(1)), Bell()),
+    "gdp": (FiltCon(GDP(1)), BELL),
     "rdp": (FiltCon(RDP(8, 1)), Toy()),
     "Whitehouse2023": (FiltCon(BUDGET, Whitehouse2023()), Toy()),
     "Rogers2016": (
@@ -72,8 +63,8 @@ CASES = {
         RandomizedResponse(bool, odds="1.01"),
     ),
     "ViaZCDP": (FiltCon(BUDGET, ViaZCDP("5e-7")), RandomizedResponse(bool, odds="1.1")),
-    "ViaGDP": (FiltCon(BUDGET, ViaGDP()), Bell()),
-    "GDPResidue": (FiltCon(BUDGET, GDPResidue()), Bell()),
+    "ViaGDP": (FiltCon(BUDGET, ViaGDP()), BELL),
+    "GDPResidue": (FiltCon(BUDGET, GDPResidue()), BELL),
     "ViaRenyi": (FiltCon(BUDGET, ViaRenyi([4, 16, 64])), Toy()),
     "Menu": (FiltCon(BUDGET, Menu("0.1", [1, 2])), Toy()),
     "filter_of": (FiltCon(ZCDP(1), filter_of(Additive(ZCDP))), Toy()),

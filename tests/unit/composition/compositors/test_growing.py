@@ -45,7 +45,6 @@ from queryable import (
     Launch,
     LaunchMany,
     Loss,
-    Measurement,
     MechanismFault,
     PureDP,
     Queryable,
@@ -64,7 +63,7 @@ from queryable.conversation.stepping import begin
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
 from queryable.losses import group_size
-from tests.strategies import WORD
+from tests.strategies import WORD, Size
 
 LITTLE = PureDP("1/100")
 BITS = "bits"
@@ -96,19 +95,6 @@ class Taking(InteractiveMechanism[Any]):
             self.seen.append((self.name, query.records))
             return (grown(data, query.records), coins.draw(WORD)), None
         return state, (tuple(snapshot(data)), word)
-
-
-@attrs.frozen
-class Size(Measurement[int]):
-    """The number of records, without noise."""
-
-    charged: Loss = LITTLE
-
-    def loss(self, d_in: int) -> Loss:
-        return self.charged.group(d_in)
-
-    def release(self, dataset: Any, coins: Coins) -> int:
-        return len(dataset)
 
 
 def records(answer: Any) -> Any:

@@ -35,14 +35,6 @@ def test_it_becomes_what_is_launched() -> None:
     assert [q.ask("bits"), q.ask("bits")] == [0, 1]
 
 
-def test_only_one_is_launched() -> None:
-    """A second launch is a query to the first mechanism, which may not know it."""
-    q = Queryable(Universal(TENTH), None)
-    q.ask(Launch(Toy()))
-    with pytest.raises(UnknownQueryError):
-        q.ask(Launch(Toy()))
-
-
 @pytest.mark.parametrize("query", ILLEGAL)
 def test_before_the_choice_only_a_launch_is_accepted(query: Any) -> None:
     """Anything else is an unknown query and chooses nothing."""
@@ -164,15 +156,18 @@ def test_losses_are_converted_to_the_budgets_measure() -> None:
     assert q.ask("bits") == 0
 
 
-def test_a_mechanism_that_is_false_is_chosen_once() -> None:
-    """No second mechanism steps from the first one's state, whatever `bool` says of the first."""
+class Empty(Toy):
+    """It is false."""
 
-    class Empty(Toy):
-        def __len__(self) -> int:
-            return 0
+    def __len__(self) -> int:
+        return 0
 
+
+@pytest.mark.parametrize("first", [Toy(), Empty()], ids=repr)
+def test_only_one_is_launched(first: Toy) -> None:
+    """A second launch is a query to the first mechanism, whatever `bool` says of that one."""
     q = Queryable(Universal(TENTH), None)
-    q.ask(Launch(Empty()))
+    q.ask(Launch(first))
     with pytest.raises(UnknownQueryError, match="bits"):
         q.ask(Launch(Toy()))
     assert q.ask("bits") == 0

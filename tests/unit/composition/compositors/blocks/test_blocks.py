@@ -20,7 +20,6 @@ from queryable import (
     BlocksQuery,
     CanAfford,
     Failed,
-    InteractiveMechanism,
     Last,
     Launch,
     Launched,
@@ -552,22 +551,9 @@ def test_wrong_parameters(build: Any, words: str) -> None:
 
 
 def test_what_no_theorem_covers_is_refused() -> None:
-    @attrs.frozen
-    class Rough(InteractiveMechanism[Any]):
-        """Approximate zCDP without a coin at launch."""
-
-        def loss(self, d_in: int) -> Loss:
-            return ApproxZCDP("1/10", "1e-9")
-
-        def init(self, dataset: Any, coins: Any = None) -> Any:
-            return None, None
-
-        def step(self, state: Any, query: Any, coins: Any = None) -> Any:
-            return None, None
-
     q = week(Blocks(FiltCon(ApproxZCDP(1, "1e-6"))))
     with pytest.raises(UnprovenCompositionError):
-        q.launch_over(Rough(), ["day 0"])
+        q.launch_over(Toy(ApproxZCDP("1/10", "1e-9")), ["day 0"])  # it has no coin at launch
     assert q.ask(PrivacyLossQuery()) == ApproxZCDP(0, 0)
 
 

@@ -14,7 +14,7 @@ from queryable import (
     SeededCoins,
     UnknownQueryError,
 )
-from tests.strategies import RandomBits, RandomWord, Toy
+from tests.strategies import Faulty, RandomBits, RandomWord, Toy, raising
 
 COINS = SeededCoins(1)
 FIXED = (
@@ -76,11 +76,8 @@ def test_depth_is_bounded(mechanism: Any) -> None:
 def test_a_failing_child_is_reported_in_its_place() -> None:
     """Its answer in the opening is `Failed()`; the others start."""
 
-    class Bad(RandomBits):
-        def init(self, dataset: Any, coins: Any = COINS) -> Any:
-            raise RuntimeError("secret")
-
-    mechanism = ConComp([RandomBits(), Bad(), RandomBits()])
+    bad = Faulty(raising(RuntimeError("secret")), at_launch=True, guarded=False)
+    mechanism = ConComp([RandomBits(), bad, RandomBits()])
     state, opening = mechanism.init(None, COINS)
     assert [type(each) is Failed for each in opening] == [False, True, False]
     assert mechanism.step(state, Ask(2, "bits"), COINS)[1]

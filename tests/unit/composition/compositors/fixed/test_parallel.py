@@ -22,7 +22,6 @@ from queryable import (
     Launch,
     LaunchOver,
     Loss,
-    Measurement,
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
@@ -35,22 +34,11 @@ from queryable import (
     UnprovenCompositionError,
     Update,
 )
-from tests.strategies import Toy
+from tests.strategies import Size, Toy
 
 COINS = SeededCoins(1)
 DATA = [{"k": key} for key in ("a", "a", "b", "c", None)]
 PARTS = Partition("k", ["a", "b"])
-
-
-@attrs.frozen
-class Size(Measurement):
-    """A measurement that returns the number of records in its part."""
-
-    def loss(self, d_in: int) -> Loss:
-        return PureDP(d_in)
-
-    def release(self, dataset: Any, coins: Any) -> int:
-        return len(dataset)
 
 
 @attrs.frozen

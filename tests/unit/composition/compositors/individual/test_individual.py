@@ -367,13 +367,13 @@ def test_a_failing_statistic_is_paid_and_the_filter_lives() -> None:
     assert len(faults) == 3
 
 
+def interrupted(*given: Any) -> Any:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("place", ["price", "account", "data"])
 def test_an_interrupt_anywhere_keeps_the_filter(place: str, monkeypatch: Any) -> None:
     """Before data are read nothing is charged; from then on everybody pays the whole loss."""
-
-    def interrupted(*given: Any) -> Any:
-        raise KeyboardInterrupt
-
     mine = Queryable(Individual("1/10"), DATA)
     with monkeypatch.context() as patch:
         owner, name = {
@@ -593,10 +593,6 @@ def test_a_wrong_batch_changes_nothing() -> None:
 
 def test_an_interrupted_launch_is_owed_by_records_that_arrive(monkeypatch: Any) -> None:
     """Until the next launch it is not known who has to pay."""
-
-    def interrupted(*given: Any) -> Any:
-        raise KeyboardInterrupt
-
     mine = Queryable(Individual(1), DATA, coins=NO_NOISE, **SEEDED)
     with monkeypatch.context() as patch:
         patch.setattr(Accounts, "charged", interrupted)
