@@ -35,10 +35,8 @@ def _listed() -> Iterator[tuple[str, str]]:
     yield f"{handle}the_curator_may_ask", WAITS
     running = f"{UNIT}/running/test_"
     yield f"{running}log.py::test_packed_launches_are_read_back", _INSIDES
-    yield (
-        f"{running}sameness.py::test_an_interrupted_launch_was_charged_and_stays_failed",
-        _INTERRUPT,
-    )
+    again = "test_a_failed_launch_fails_again_and_is_charged_once[interrupted]"
+    yield f"{running}sameness.py::{again}", _INTERRUPT
     yield f"{running}sameness.py::test_a_named_launch_from_inside_a_query_is_refused", WAITS
     yield f"{running}sameness.py::test_no_comparison_of_the_user_runs", _RUNS
 

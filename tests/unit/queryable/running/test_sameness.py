@@ -103,7 +103,7 @@ def test_a_refused_launch_may_be_tried_again() -> None:
 @pytest.mark.parametrize(
     ("fault", "first"),
     [(ValueError(), MechanismFault), (KeyboardInterrupt(), KeyboardInterrupt)],
-    ids=repr,
+    ids=["failed", "interrupted"],
 )
 def test_a_failed_launch_fails_again_and_is_charged_once(
     fault: BaseException, first: type[BaseException]
