@@ -1,22 +1,35 @@
-"""Tables of wrong parameters: an error, a part of its message, a call, and what it is given."""
+"""Tables of wrong parameters: a call, its error, a part of the message, and what it is given."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
-Row = tuple[Any, str | None, Call] | tuple[Any, str | None, Call, Sequence[Any]]
+EITHER = (TypeError, ValueError)
+Row = tuple[
+    Callable[[Any], object], type[Exception] | tuple[type[Exception], ...], str, Sequence[Any]
+]
 
 
-def rows(*table: Row) -> list[Any]:
-    """A parameter set for each value of each row; a row without values is called as it is."""
-    return [*_each(table)]
+def run(call: Callable[[], object]) -> None:
+    """The call of a row whose values are calls themselves."""
+    call()
 
 
-def _each(table: Sequence[Row]) -> Iterator[Any]:
-    for number, (error, words, call, *given) in enumerate(table):
-        calls = [partial(call, value) for value in given[0]] if given else [call]
-        for place, each in enumerate(calls):
-            yield pytest.param(error, words, each, id=f"{number}-{place} {words}")
+def starred(call: Callable[..., object], *first: Any) -> Callable[[Any], object]:
+    """The call, given a list of further arguments."""
+    return lambda given: call(*first, *given)
+
+
+def named(call: Callable[..., object], *first: Any, **fixed: Any) -> Callable[[Any], object]:
+    """The call, given a dictionary of further arguments."""
+    return lambda given: call(*first, **fixed | given)
+
+
+def each(rows: Iterable[Row]) -> list[Any]:
+    """One case for each value of each row."""
+    return [
+        pytest.param(call, value, error, says, id=f"{row}.{place} {says}")
+        for row, (call, error, says, values) in enumerate(rows)
+        for place, value in enumerate(values)
+    ]

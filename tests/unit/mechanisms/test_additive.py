@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mechanisms import DiscreteLaplace
-from mechanisms.additive import integer_statistic, noisy
+from mechanisms.additive import noisy
 from mechanisms.sampling.integers import added
 from queryable import MechanismFault, SeededCoins, Statistic
 from queryable.answers.noisy import noisy_array
@@ -74,13 +74,6 @@ def test_a_statistic_that_fails_is_a_fault() -> None:
     """A value that is no integer does not come through."""
     with pytest.raises(MechanismFault):
         noisy(statistic(1.5), None, Always(0), COINS)
-
-
-@pytest.mark.parametrize("wrong", [3, len, None, Statistic])
-def test_only_statistics(wrong: Any) -> None:
-    """A function without declared sensitivities is refused, saying what would be right."""
-    with pytest.raises(TypeError, match=r"Statistic\(function"):
-        integer_statistic(wrong)
 
 
 @pytest.mark.parametrize("value", [-(2**64), -(2**63), 2**62, 2**63 - 1, 2**63, 2**64 - 9])

@@ -415,15 +415,6 @@ def test_a_threshold_runs_by_its_law(weights: Weights, score: str) -> None:
         assert low(seen) - Fraction(1, 10**12) <= chance <= high(seen) + lost
 
 
-@pytest.mark.parametrize(
-    ("tau", "gamma"),
-    [("x", "1/2"), (None, "1/2"), (float("nan"), "1/2"), (1, 0), (1, 1), (1, "1/10001"), (1, 2)],
-)
-def test_bad_thresholds(tau: Any, gamma: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match=r"(tau|gamma) is"):
-        Threshold(tau, gamma)
-
-
 def test_a_threshold_may_be_negative() -> None:
     assert Threshold("-3/2", "1/2").tau == Fraction(-3, 2)
     best = Best(Dice(), "smallest", Threshold(-1, "1/2"))
@@ -635,56 +626,6 @@ def test_a_failing_run_fails_all() -> None:
 
 
 GEOMETRIC = TruncatedNegativeBinomial(1, "1/3")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (([], "largest", GEOMETRIC), ValueError),
-        (([Dice()] * 21, "largest", GEOMETRIC), ValueError),
-        ((len, "largest", GEOMETRIC), TypeError),
-        ((FiltCon(PureDP(1)), "largest", GEOMETRIC), TypeError),
-        ((Best(Dice(), "largest", GEOMETRIC), "largest", GEOMETRIC), TypeError),
-        ((Dice(), "best", GEOMETRIC), ValueError),
-        ((Dice(), int, GEOMETRIC), (TypeError, ValueError)),
-        ((Dice(), None, GEOMETRIC), (TypeError, ValueError)),
-        ((Dice(), "largest", 3), TypeError),
-        ((Dice(ApproxDP(1, "1e-6")), "largest", GEOMETRIC), ValueError),
-    ],
-)
-def test_bad_parameters(arguments: Any, error: Any) -> None:
-    with pytest.raises(error):
-        Best(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("eta", "gamma"),
-    [
-        *((-1, "1/2"), ("-1.1", "1/2"), (101, "1/2"), (1, 0), (1, 1), (1, "1/10001")),
-        *((0, "1e-6"), (1, "1e-300"), ("-1/10", "1e-9"), ("1e-300", "1e-300")),
-    ],
-)
-def test_bad_repetitions(eta: Any, gamma: Any) -> None:
-    """More runs than 10,000 on average are refused."""
-    with pytest.raises(ValueError, match="should be"):
-        TruncatedNegativeBinomial(eta, gamma)
-
-
-@pytest.mark.parametrize("mu", [0, -1, 10_001, "x", None])
-def test_bad_poisson(mu: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match="mu is"):
-        Poisson(mu)
-
-
-def test_a_function_is_given_the_whole_answer() -> None:
-    with pytest.raises(ValueError, match="leave of=1 out"):
-        Best(Dice(), lambda _: 1, GEOMETRIC, of=1)
-
-
-@pytest.mark.parametrize("of", [-1, True, "_hidden", "a.b", 1.5, "", len])
-def test_fields_are_public_names_or_places(of: Any) -> None:
-    with pytest.raises(ValueError, match="of is"):
-        Best(Dice(), "largest", GEOMETRIC, of=of)
 
 
 def test_it_is_a_measurement() -> None:

@@ -218,35 +218,6 @@ def test_a_failing_statistic_reveals_nothing(kind: str) -> None:
     assert table.privacy_loss() == PureDP(1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named", "error"),
-    [
-        ((Count(), 1), {}, ValueError),
-        ((Statistic(len, l1=1, l2=1, shape=0), 1), {}, ValueError),
-        ((Statistic(len, l1=1, l2=1, shape=(2, 2)), 1), {}, ValueError),
-        ((len, 1), {}, TypeError),
-        (([1, 2], 1), {}, TypeError),
-        ((given(3), 0), {}, ValueError),
-        ((given(3), -1), {}, ValueError),
-        ((given(3), float("nan")), {}, ValueError),
-        ((given(3), 1), {"sensitivity": 0}, ValueError),
-        ((given(3), 1), {"monotone": "yes"}, TypeError),
-    ],
-)
-@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
-def test_bad_parameters(kind: Any, arguments: Any, named: Any, error: Any) -> None:
-    """Refused at construction."""
-    with pytest.raises(error):
-        kind(*arguments, **named)
-
-
-@pytest.mark.parametrize("k", [0, 4, -1, True, 1.5])
-def test_k_is_a_number_of_candidates(k: Any) -> None:
-    """Between one and all of them."""
-    with pytest.raises((ValueError, TypeError), match="k is"):
-        TopK(given(3), 1, k=k)
-
-
 def test_the_rate_is_the_theorems() -> None:
     """epsilon / (2 sensitivity), or without the two; of k choices a share each."""
 

@@ -67,24 +67,6 @@ def test_answers_an_array() -> None:
     assert not answer.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "exactly one"),
-        ({"scale": 1, "rho": 1}, "exactly one"),
-        ({"scale": 1, "variance": 1}, "exactly one"),
-        ({"variance": 0}, "variance"),
-        ({"scale": 0}, "scale"),
-        ({"rho": 0}, "rho"),
-        ({"rho": "-1"}, "rho"),
-    ],
-)
-def test_parameters_are_checked(arguments: dict[str, Any], message: str) -> None:
-    """Wrong parameters are refused by name."""
-    with pytest.raises(ValueError, match=message):
-        Gaussian(COUNT, **arguments)
-
-
 def test_no_variance_from_zero_sensitivity() -> None:
     """A constant has no variance at which it loses rho; with a scale it loses nothing."""
     constant = Statistic(lambda dataset: 0, l1=0, l2=0)

@@ -107,22 +107,6 @@ def test_answers() -> None:
     assert Queryable(mechanism, table, coins=SeededCoins(1), allow_seeded=True).opening == 13
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "exactly one"),
-        ({"scale": 1, "epsilon": 1}, "exactly one"),
-        ({"scale": 0}, "scale"),
-        ({"epsilon": 0}, "epsilon"),
-        ({"epsilon": float("nan")}, "epsilon"),
-    ],
-)
-def test_parameters_are_checked(arguments: dict[str, Any], message: str) -> None:
-    """Wrong parameters are refused by name."""
-    with pytest.raises(ValueError, match=message):
-        Laplace(COUNT, **arguments)
-
-
 def test_no_scale_from_zero_sensitivity() -> None:
     """A constant has no scale at which it loses epsilon; with a scale it loses nothing."""
     constant = Statistic(lambda dataset: 0, l1=0, l2=0)
@@ -130,9 +114,3 @@ def test_no_scale_from_zero_sensitivity() -> None:
         Laplace(constant, epsilon=1)
     assert Laplace(constant, scale=1).privacy_map(5) == PureDP(0)
     assert Laplace(constant, scale=1).privacy_map(5, ZCDP) == ZCDP(0)
-
-
-def test_statistic_is_checked() -> None:
-    """A bare function has no sensitivity."""
-    with pytest.raises(TypeError, match="statistic is"):
-        Laplace(len, scale=1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mechanisms import BernoulliExp, Count, RandomizedResponse, Revealed, TruthfulAnswer
+from mechanisms import BernoulliExp, RandomizedResponse, Revealed, TruthfulAnswer
 from queryable import (
     RDP,
     ZCDP,
@@ -120,26 +120,3 @@ def test_a_function_is_wrapped() -> None:
     assert mechanism.bit == Bit(len)
     with pytest.raises(MechanismFault):
         Queryable(mechanism, [1, 2]).opening  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "exactly one"),
-        ({"epsilon": 1, "odds": 3}, "exactly one"),
-        ({"odds": "1/2"}, "odds is .*at least 1"),
-        ({"epsilon": -1}, "epsilon"),
-        ({"epsilon": 1, "delta": 2}, "delta"),
-    ],
-)
-def test_parameters_are_checked(arguments: dict[str, Any], message: str) -> None:
-    """Wrong parameters are refused by name."""
-    with pytest.raises(ValueError, match=message):
-        RandomizedResponse(BIT, **arguments)
-
-
-@pytest.mark.parametrize("wrong", [True, None, Count()])
-def test_bit_is_checked(wrong: Any) -> None:
-    """A value or a count is no bit."""
-    with pytest.raises(TypeError, match="bit is"):
-        RandomizedResponse(wrong, odds=3)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from composition import Blocks, FiltCon, OdomCon
-from mechanisms import Best, Count, Laplace, Scripted, Table, Threshold, TreeCounter, column
+from composition import FiltCon, OdomCon
+from mechanisms import Best, Count, Laplace, Scripted, Table, Threshold, column
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -239,30 +239,6 @@ def test_a_column_that_is_not_there_is_not_charged(mistaken: Any) -> None:
     with pytest.raises(QueryError, match="no column 'b'"):
         table.launch(mistaken)
     assert table.privacy_loss() == PureDP(0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "text"),
-    [
-        ((len, []), TypeError, "mechanism is"),
-        ((FiltCon(PureDP(1)), 3), TypeError, "analyst is 3"),
-        ((FiltCon(PureDP(1)), "bits"), TypeError, "analyst is"),
-        ((FiltCon(PureDP(1)), [WORD, None, WORD]), TypeError, "analyst has a None"),
-        ((FiltCon(PureDP(1)), Launch), TypeError, "analyst is"),
-        ((OdomCon(PureDP), []), ValueError, "privacy loss"),
-        ((TreeCounter(Count(), epsilon=1), []), ValueError, "data that grow"),
-        ((Blocks(FiltCon(PureDP(1))), []), ValueError, "data that grow"),
-    ],
-)
-def test_bad_parameters(arguments: Any, error: Any, text: str) -> None:
-    with pytest.raises(error, match=text):
-        Scripted(*arguments)
-
-
-@pytest.mark.parametrize("rounds", [0, -1, 100_001, True, 1.5, None])
-def test_bad_rounds(rounds: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match="max_rounds is"):
-        Scripted(FiltCon(PureDP(1)), [], max_rounds=rounds)
 
 
 def test_it_is_nested_at_most_so_deep() -> None:

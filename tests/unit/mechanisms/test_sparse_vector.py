@@ -319,28 +319,6 @@ def test_loss(d_in: int) -> None:
     assert SparseVector(0, "1/3", cutoff=7).privacy_map(d_in) == PureDP(Fraction(d_in, 3))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((float("nan"), 1), "threshold"),
-        ((0, 0), "epsilon"),
-        ((0, 1, 0), "cutoff"),
-        ((0, 1, True), "cutoff"),
-    ],
-)
-def test_parameters_are_checked(arguments: Any, message: str) -> None:
-    """Wrong parameters are refused by name."""
-    with pytest.raises(ValueError, match=message):
-        SparseVector(*arguments)
-
-
-@pytest.mark.parametrize("sensitivity", [0, -1, True, "1/2"])
-def test_sensitivity_is_checked(sensitivity: Any) -> None:
-    """It is a count: values are integers, and move by integers."""
-    with pytest.raises((ValueError, TypeError), match="sensitivity"):
-        SparseVector(0, 1, sensitivity=sensitivity)
-
-
 @attrs.frozen
 class TooLittleNoise(SparseVector):
     """The wrong split: the noise on queries is that on the threshold."""

@@ -182,22 +182,6 @@ def test_a_year_by_the_hour_in_windows() -> None:
     assert told[0] - told[1] == told[2]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, "exactly one"),
-        ({"scale": 1, "rho": 1}, "exactly one"),
-        ({"scale": 1}, "horizon"),
-        ({"rho": 0}, "rho"),
-        ({"rho": 1, "horizon": 0}, "horizon"),
-        ({"rho": 1, "horizon": 2**20 + 1}, "horizon"),
-    ],
-)
-def test_parameters_are_checked(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ToeplitzCounter(Count(), **given)
-
-
 # The exact law of all answers, on neighbouring streams. The lattice is coarse, so that few values
 # of noise have nearly all of the mass.
 
@@ -305,12 +289,3 @@ def test_arrays_of_noise_beyond_64_bits() -> None:
     totals = [mechanism.step(state, Total(at=t), coins)[1] for t in (2, 3)]
     window = mechanism.step(state, Window(last=1), coins)[1]
     assert (totals[1].astype(object) - totals[0].astype(object) == window.astype(object)).all()
-
-
-@pytest.mark.parametrize(
-    "wrong", [(1, 8, 3, 2), (1, 8, 0, 9), (1, 0, 0, 0), (1, 2.5, 0, 1), (0, 8, 0, 1), (1, 8, -1, 1)]
-)
-def test_noise_is_of_steps_before_the_horizon(wrong: Any) -> None:
-    """Past the horizon there is no epoch, and its parts would be looked for without end."""
-    with pytest.raises((TypeError, ValueError)):
-        toeplitz_noise.ToeplitzNoise(*wrong)

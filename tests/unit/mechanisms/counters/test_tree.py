@@ -334,27 +334,6 @@ def test_epochs_have_noise_for_their_own_length() -> None:
     assert law == LaplaceSum([4, 4])
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, "exactly one"),
-        ({"rho": 1, "epsilon": 1}, "exactly one"),
-        ({"scale": 1}, "horizon"),
-        ({"rho": 0}, "rho"),
-        ({"epsilon": "-1"}, "epsilon"),
-        ({"rho": 1, "horizon": 0}, "horizon"),
-        ({"rho": 1, "horizon": 2**41}, "horizon"),
-        ({"rho": 1, "past": -1}, "past"),
-        ({"rho": 1, "noise": "laplace"}, "gaussian noise"),
-        ({"epsilon": 1, "noise": "gaussian"}, "laplace noise"),
-        ({"scale": 1, "horizon": 3, "noise": "cauchy"}, "noise"),
-    ],
-)
-def test_parameters_are_checked(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TreeCounter(Count(), **given)
-
-
 def test_neighbours_are_checked() -> None:
     """They are one of two classes; a constant has no noise that a loss implies."""
     for kind in (TreeCounter, ToeplitzCounter):

@@ -5,9 +5,8 @@ from itertools import product
 from math import isqrt
 
 import numpy as np
-import pytest
 
-from mechanisms import Count, Gaussian, GroupBy, Histogram, Sum
+from mechanisms import Count, Gaussian, GroupBy, Sum
 from mechanisms.frugal.combined import Combined
 
 GROUPS = GroupBy({"city": ["a", "b"], "sex": ["m", "f", "x"]}, Count())
@@ -48,21 +47,3 @@ def test_a_sum_moves_by_its_largest_value() -> None:
     assert combined.l1 == 270
     assert combined.l2 == 202  # 90 sqrt(5), rounded up
     assert Gaussian(combined, variance=202**2).loss(1).rho == Fraction(1, 2)
-
-
-@pytest.mark.parametrize(
-    ("statistic", "factors", "error"),
-    [
-        (Histogram("city", ["a"]), [[[1]]], TypeError),
-        (Count(), [[[1.5]]], TypeError),
-        (Count(), [[[True]]], TypeError),
-        (Count(), [[]], TypeError),
-        (Count(), [[[1], [1, 2]]], TypeError),
-        (Count(), [[[1, 2]]], ValueError),
-        (GROUPS, [[[1, 1]]], ValueError),
-        (GROUPS, 3, TypeError),
-    ],
-)
-def test_wrong_parameters(statistic: object, factors: object, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        Combined(statistic, factors)

@@ -38,12 +38,6 @@ def test_a_wrong_column_is_not_charged() -> None:
     assert root.privacy_loss() == ZCDP(0)
 
 
-@pytest.mark.parametrize("parts", [[], [Gaussian(Count(), scale=3)], TOTAL, [TOTAL, 3]])
-def test_wrong_parts(parts: object) -> None:
-    with pytest.raises(TypeError):
-        GaussiansTogether(parts)
-
-
 def test_parts_bound_one_unit_in_one_way() -> None:
     """Data were checked for the widest part, and another one failed after the charge."""
     units = None, PrivacyUnit("who", max_rows=2), PrivacyUnit("who", max_rows=3)

@@ -187,13 +187,6 @@ def test_dtypes_do_not_overflow() -> None:
     assert unsigned.exponent(0) == 2**64 - 1
 
 
-@pytest.mark.parametrize("scores", [[], [[1, 2]], 3])
-def test_scores_are_one_each(scores: Any) -> None:
-    """At least one candidate."""
-    with pytest.raises(ValueError, match="one per candidate"):
-        Softmax(scores, 1)
-
-
 def test_integrals_are_probabilities() -> None:
     """Sums of what is enumerated enclose one."""
     for scores, rate in SCORES:

@@ -231,23 +231,6 @@ def test_small_noise_is_int64() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "wrong", "named"),
-    [
-        (BernoulliExp, -1, "exponent"),
-        (TruthfulAnswer, "x", "epsilon"),
-        (DiscreteLaplace, 0, "scale"),
-        (DiscreteLaplace, float("nan"), "scale"),
-        (DiscreteGaussian, 0, "variance"),
-        (DiscreteGaussian, float("inf"), "variance"),
-    ],
-)
-def test_parameters_are_checked(make: Any, wrong: Any, named: str) -> None:
-    """A parameter without a law is refused by its name."""
-    with pytest.raises(ValueError, match=named):
-        make(wrong)
-
-
-@pytest.mark.parametrize(
     "law",
     [
         DiscreteLaplace("3/2"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import Count, GroupBy, Histogram, Keys, PrivacyUnit, Sum, column
-from mechanisms.synthetic.domain import columns_field, domain_of
+from mechanisms.synthetic.domain import domain_of
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.requests.keys import groups_of
 from queryable import QueryError
@@ -127,22 +127,6 @@ def test_long_questions_of_people_who_are_not_trusted_are_refused() -> None:
         ask(1)
         with pytest.raises(QueryError, match="with fewer conditions"):
             ask(9)
-
-
-@pytest.mark.parametrize(
-    ("columns", "error", "text"),
-    [
-        ({"a": [1, "x"]}, TypeError, "a should be one column, with keys of one type"),
-        (Keys.of({"a": [1], "b": [1]}, "a", "b"), TypeError, "a, b should be one column"),
-        ([{"a": [1]}, {"a": [2]}], ValueError, "name each once"),
-        ({"a": list(range(200))}, ValueError, "a has 200 groups; give at most"),
-        ([], TypeError, "by is"),
-        (7, TypeError, "a key is 7"),
-    ],
-)
-def test_wrong_columns_are_refused(columns: Any, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        columns_field(columns)
 
 
 def test_labels_satisfy_what_their_cell_satisfies() -> None:

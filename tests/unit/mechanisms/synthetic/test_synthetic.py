@@ -24,7 +24,6 @@ from mechanisms import (
     Measurements,
     ModelFit,
     Modelled,
-    PrivacyUnit,
     SampleRows,
     Synthetic,
     SyntheticRows,
@@ -439,28 +438,6 @@ def test_rows_of_many_columns_are_fewer() -> None:
 def test_a_wrong_number_of_rows_is_refused(rows: Any) -> None:
     with pytest.raises(QueryError, match="rows"):
         fitted()[0].ask(SampleRows(rows))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"workload": 7}, TypeError, "workload has 7"),
-        ({"workload": []}, ValueError, "workload is empty"),
-        ({"workload": [("a", "a")]}, TypeError, "different names"),
-        ({"workload": [("z",)]}, ValueError, "workload names 'z'"),
-        ({"workload": {("a",): 0}}, ValueError, "between 1 and 1000"),
-        ({"rounds": 0}, ValueError, "rounds is 0"),
-        ({"max_cells": 3}, ValueError, "the columns alone have 13 cells"),
-        ({"per": "who"}, TypeError, "PrivacyUnit"),
-        ({"per": PrivacyUnit("who", max_rows=3, max_groups=2)}, ValueError, "without max_groups"),
-        ({"per": PrivacyUnit("who", max_rows=3, max_rows_per_group=2)}, ValueError, "depends on"),
-    ],
-)
-def test_wrong_parameters_are_refused(
-    options: dict[str, Any], error: type[Exception], text: str
-) -> None:
-    with pytest.raises(error, match=text):
-        Synthetic(COLUMNS, **options)
 
 
 def test_rounds_spend_no_more_than_the_loss() -> None:
