@@ -11,11 +11,6 @@ Row = tuple[
 ]
 
 
-def run(call: Callable[[], object]) -> None:
-    """The call of a row whose values are calls themselves."""
-    call()
-
-
 def starred(call: Callable[..., object], *first: Any) -> Callable[[Any], object]:
     """The call, given a list of further arguments."""
     return lambda given: call(*first, *given)

@@ -219,7 +219,6 @@ def test_a_class_of_arrays_cannot_change_after_the_check() -> None:
 
 
 STATES, EDGES = ["CA", "NY", "TX"], [0, 4, 8]
-"""Bounds on a person's groups, and how much a person moves counts then."""
 
 
 def visits(rows: list[tuple[int, str, int]], **bounds: Any) -> Table:

@@ -205,35 +205,6 @@ def test_check_raises_errors_that_a_launch_hides(statistic: Any) -> None:
         statistic(table)
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Table("people.xlsx"), ValueError, "should end in"),
-        (lambda: Table([1, 2]), TypeError, "source is a list"),
-        (lambda: Table(PEOPLE, max_rows=3), ValueError, "privacy_unit"),
-        (lambda: Table(PEOPLE, privacy_unit="age"), ValueError, "max_rows"),
-        (lambda: Table(PEOPLE, privacy_unit="id", max_rows=3), ValueError, "'id'"),
-        (lambda: Table(PEOPLE, privacy_unit="age", max_rows=0), ValueError, "at least 1"),
-        (lambda: Table(PEOPLE, privacy_unit="age", max_rows=True), ValueError, "max_rows"),
-        (lambda: Table(PEOPLE, privacy_unit="age", max_rows=1, max_groups=0), ValueError, "groups"),
-        (lambda: Table(PEOPLE, keep="age"), ValueError, "privacy_unit"),
-        (
-            lambda: Table(PEOPLE, privacy_unit="age", max_rows=1, keep="weight"),
-            ValueError,
-            "weight",
-        ),
-        (lambda: Table(PEOPLE, columns=["weight"]), ValueError, "weight"),
-        (lambda: Table({"age": np.arange(3)}, types={"age": "INT"}), TypeError, "CSV"),
-        (lambda: Table(PEOPLE, seed=2**63), ValueError, "seed"),
-        (lambda: Table({"a": [1], "A": [2]}), ValueError, "two have the same name, ignoring case"),
-        (lambda: Count(per=3), TypeError, "per is 3"),
-    ],
-)
-def test_construction_is_checked(make: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        make()
-
-
 def test_cells_of_a_csv_file_that_do_not_fit_are_missing(tmp_path: Path) -> None:
     """One odd cell neither stops the scan nor turns a column into text."""
     rows = "\n".join(f"{i},{i}.5" for i in range(30_000))

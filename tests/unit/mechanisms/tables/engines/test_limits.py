@@ -17,7 +17,7 @@ from composition import FiltCon
 from mechanisms import Count, Gaussian, Table, column
 from mechanisms.tables.engines import limits
 from mechanisms.tables.engines.duckdb.engine import DuckDB
-from mechanisms.tables.engines.limits import limited, seconds
+from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.sql.statements import Plan
 from queryable import ZCDP, MechanismFault, Queryable
 
@@ -169,14 +169,6 @@ def test_errors_of_an_interrupted_block_are_timeouts_unless_the_user_interrupted
         assert same.value is raised
     with pytest.raises(RuntimeError, match="overflow"), limited(LATE, SOON.limit_denominator):
         raise RuntimeError("overflow")
-
-
-@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), True, "soon", 10**12])
-def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="timeout"):
-        Table({"age": [1]}, timeout=timeout)
-    with pytest.raises((TypeError, ValueError), match="timeout"):
-        seconds(timeout)
 
 
 def test_an_engine_that_cannot_be_interrupted_takes_no_timeout() -> None:

@@ -116,20 +116,3 @@ def test_other_columns_are_refused(dtype: Any) -> None:
     for length in (0, 2):
         with pytest.raises(TypeError, match="cannot be added up"):
             lattice(0, 1).units(np.zeros(length, dtype=dtype))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        (Fraction(1), Fraction(0), Fraction(1)),
-        (Fraction(0), Fraction(1), Fraction(0)),
-        (Fraction(0), Fraction(1), Fraction(-1)),
-        (0, Fraction(1), Fraction(1)),
-        (Fraction(0), 1.5, Fraction(1)),
-        (Fraction(0), Fraction(1), None),
-    ],
-)
-def test_bounds_and_unit_are_checked(wrong: Any) -> None:
-    """Sensitivities are computed from them: numbers would be clipped to bounds out of order."""
-    with pytest.raises((TypeError, ValueError)):
-        Lattice(*wrong)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from composition import FiltCon
 from mechanisms import (
-    ExponentialMechanism,
     GroupBy,
     PrivacyUnit,
     Quantile,
@@ -216,17 +215,6 @@ def test_a_release_costs_what_is_asked_at_most(measure: Any, loss: Any, d_in: in
     chosen.privacy_map(d_in, measure)
 
 
-@pytest.mark.parametrize("loss", [PureDP(0), ZCDP(0), None, 1, "ZCDP(1)"])
-def test_no_loss_is_refused(loss: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="loss"):
-        Quantiles("x", "1/2", GRID).measurement(ZCDP, 1, loss=loss)
-
-
-def test_a_width_is_refused_with_advice() -> None:
-    with pytest.raises(TypeError, match="give loss="):
-        Quantiles("x", "1/2", GRID).measurement(ZCDP, 1, within=3)
-
-
 def test_losses_by_hand() -> None:
     """A fifth of each level's half is for the estimate, two fifths for each end."""
     per = PrivacyUnit("id", max_rows=4, max_rows_per_group=2)
@@ -297,24 +285,6 @@ def test_bounds_on_groups_are_not_about_the_bins() -> None:
     assert Quantiles("x", "1/2", [0, 1], by=by, per=per)(table(rows)).sum() == 1
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Quantiles("x", [], [1]), "levels"),
-        (lambda: Quantiles("x", ["1/2", "0.5"], [1]), "levels"),
-        (lambda: Quantiles("x", "3/2", [1]), "level"),
-        (lambda: Quantiles("x", "1/2", [2, 1]), "ascending"),
-        (lambda: Quantiles("x", "1/2", [1], by={"g": []}), "categories"),
-        (lambda: Quantiles("x", "1/2", range(10**4), by={"g": range(10**4)}), "fewer keys"),
-        (lambda: PrivateQuantiles(Quantiles("x", "1/2", [1]), 0), "epsilon"),
-        (lambda: PrivateQuantiles(Quantiles("x", "1/2", [1]), 1, 1), "confidence"),
-    ],
-)
-def test_construction_is_checked(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_only_genuine_counts_are_taken() -> None:
     """A subclass could count a row more than once."""
 
@@ -327,12 +297,6 @@ def test_only_genuine_counts_are_taken() -> None:
         PrivateQuantiles(counts, 1)
     with pytest.raises(TypeError, match="statistic"):
         GroupBy(BY, Quantiles("x", "1/2", [1]))
-
-
-def test_counts_are_not_taken_for_scores() -> None:
-    """The most frequent cell is no median."""
-    with pytest.raises(TypeError, match=r"give Quantile\(column, level, grid\)"):
-        ExponentialMechanism(Quantiles("x", "1/2", [1]), 1)
 
 
 def test_a_failure_says_nothing() -> None:

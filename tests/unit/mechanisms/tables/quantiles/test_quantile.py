@@ -72,26 +72,6 @@ def test_a_private_median() -> None:
     assert abs(chosen - 5000) <= 200
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Quantile("x", "3/2", [1]), "level"),
-        (lambda: Quantile("x", "1/2", []), "grid is empty"),
-        (lambda: Quantile("x", "1/2", [2, 1]), "ascending"),
-        (lambda: Quantile("x", "1/2", [1, 1]), "ascending"),
-    ],
-)
-def test_construction_is_checked(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-@pytest.mark.parametrize("bound", [0, "0 to 100"])
-def test_bounds_are_no_grid(bound: Any) -> None:
-    with pytest.raises(TypeError, match=r"grid is .*should list the possible answers, such as"):
-        Quantile("x", "1/2", bound)
-
-
 @pytest.mark.parametrize("wrong", [{"monotone": True}, {"sensitivity": "9/10"}])
 def test_a_known_sensitivity_cannot_be_declared_smaller(wrong: dict[str, Any]) -> None:
     """Scores move both ways, and by linf: a choice that says less would cost more than it says."""

@@ -21,7 +21,7 @@ from mechanisms import (
     Table,
     column,
 )
-from mechanisms.tables.requests.request import Bins, Categories, Combinations
+from mechanisms.tables.requests.request import Bins, Combinations
 from queryable import ZCDP, Queryable, QueryError
 from queryable.answers.estimates import Bin
 
@@ -38,12 +38,6 @@ def test_intervals_are_half_open() -> None:
     assert ages.shape == (2,)
     assert [str(each) for [each] in ages.axes[0].values] == ["[10, 20)", "[20, 40)"]
     assert GroupBy(Keys.bins("age", [0, 25]), Sum("sex", 0, 9))(ROWS).tolist() == [3]
-
-
-@pytest.mark.parametrize("wrong", [3, None, ["day"], np.array(1)])
-def test_months_of_what_is_no_column(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="it should be a name, or column"):
-        Keys.months(wrong, "2024-01", "2024-02")
 
 
 def test_combinations_that_occur_in_a_public_table() -> None:
@@ -110,32 +104,6 @@ def test_bounds_of_a_person_apply_to_combinations(bounds: dict[str, int]) -> Non
     flat = GroupBy({"a": [1, 2, 3]}, Count(per=per))
     assert GroupBy(keys, Count(per=per)).l1 == flat.l1
     assert GroupBy(keys, CountUnits(per=per)).l1 == min(3, bounds.get("max_groups", 3))
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Histogram("age"),
-        lambda: Histogram("age", [1], bins=[1, 2]),
-        lambda: Histogram("age", bins=[1]),
-        lambda: Histogram("age", bins=[2, 1]),
-        lambda: Histogram("age", bins=[1, 1]),
-        lambda: Histogram("age", bins=["a", "b"]),
-        lambda: Histogram("age", bins=[False, True]),
-        lambda: Histogram("age", bins=[1, DAY]),
-        lambda: Histogram("age", bins=5),
-        lambda: Keys("age", []),
-        lambda: Keys("age", [1, 1]),
-        lambda: Keys.of(ROWS),
-        lambda: Keys.of({"a": [None]}, "a"),
-        lambda: Keys.of(Table(ROWS), "sex"),
-        lambda: GroupBy([], Count()),
-        lambda: GroupBy([Count()], Count()),
-    ],
-)
-def test_keys_are_checked(make: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        make()
 
 
 def test_keys_are_not_taken_from_private_data() -> None:
@@ -214,51 +182,6 @@ def test_what_does_not_fit_is_refused_uncharged(data: Any, statistic: Any, advic
 )
 def test_what_fits_is_answered(data: Any, statistic: Any) -> None:
     Queryable(FiltCon(ZCDP(1)), data)(Gaussian(statistic, rho="1/2"))
-
-
-def test_a_month_that_is_written_otherwise_is_quoted() -> None:
-    with pytest.raises(TypeError, match=r"first is '01\.2024'; it should be a month"):
-        Keys.months("day", "01.2024", "12.2024")
-
-
-STATES, SEXES = Categories("state", ["CA", "NY"]), Categories("sex", [1, 2])
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Categories("state", ["CA", "CA"]),
-        lambda: Categories("sex", [1, True]),
-        lambda: Categories("state", "CA"),
-        lambda: Bins("age", ()),
-        lambda: Bins("age", ((">=", 1),)),
-        lambda: Bins("age", ((">=", 1), (">=", 1))),
-        lambda: Bins("age", ((">=", 2), (">=", 1))),
-        lambda: Bins("age", ((">", 1), (">=", 1))),
-        lambda: Bins("age", (("<", 1), ("<", 2))),
-        lambda: Bins("age", ((">=", 1), (">=", "2"))),
-        lambda: Bins("age", ((">=", float("nan")), (">=", 2.0))),
-        lambda: Bins("age", ((">=", 1), (">=", float("nan")))),
-        lambda: Bins("age", ((">=", 1), (">=", None))),
-        lambda: Bins("age", [(">=", 1), (">=", 2)]),
-        lambda: Bins("age", ((">=", 1), (">=", 2)), bounded=1),
-        lambda: Bins("day", ((">=", NOON), (">=", DAY))),
-        lambda: Combinations((), ()),
-        lambda: Combinations((), ((),)),
-        lambda: Combinations((STATES,), ((2,),)),
-        lambda: Combinations((STATES, SEXES), ((0,),)),
-        lambda: Combinations((STATES, SEXES), ((0, 1), (0, 1))),
-        lambda: Combinations((STATES, SEXES), ((0, -1),)),
-        lambda: Combinations((STATES, SEXES), ((0, True),)),
-        lambda: Combinations((STATES, SEXES), [(0, 1)]),
-        lambda: Combinations(("state", SEXES), ((0, 1),)),
-        lambda: Combinations((STATES, Keys.bins("age", [0, 9])), ((0, 0),)),
-    ],
-)
-def test_groups_are_checked_where_they_are_made(make: Any) -> None:
-    """A row is in one group at most, whoever writes them: sensitivities are computed from that."""
-    with pytest.raises((TypeError, ValueError)):
-        make()
 
 
 def test_steps_of_dates_and_times_are_in_order() -> None:

@@ -2,9 +2,7 @@
 
 from itertools import product
 from math import isqrt
-from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,18 +49,3 @@ def test_neighbours_by_name() -> None:
     budget = FiltCon(ZCDP(1), d_in=Neighbours.SUBSTITUTE)
     assert budget == FiltCon(ZCDP(1), d_in=2)
     assert FiltCon(ZCDP(1), d_in=Neighbours.ADD_REMOVE) == FiltCon(ZCDP(1))
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [{"max_rows": 0}, {"max_rows": 1.5}, {"max_rows": 2**63}, {"max_rows": 1, "max_groups": -1}],
-)
-def test_bounds_are_checked(bad: dict[str, int]) -> None:
-    with pytest.raises((ValueError, TypeError), match="max_"):
-        PrivacyUnit("id", **bad)
-
-
-@pytest.mark.parametrize("joined", [1, "no", None])
-def test_joined_is_a_truth_value(joined: Any) -> None:
-    with pytest.raises(TypeError, match="joined"):
-        PrivacyUnit("who", max_rows=1, joined=joined)

@@ -204,31 +204,6 @@ def test_a_missing_column_is_a_fault_not_a_value() -> None:
         Sum("height", 0, 1)(TABLE)
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Sum("x", 1, 0), ValueError, "lower is 1.*at most upper, 0"),
-        (lambda: Sum("x", float("nan"), 0), ValueError, "lower"),
-        (lambda: Sum("x", 0, float("inf")), ValueError, "upper"),
-        (lambda: Sum("x", 0, 1, unit=0), ValueError, "unit"),
-        (lambda: Sum(3, 0, 1), TypeError, "column is 3"),
-        (lambda: Sum("x", 0, None), TypeError, "upper"),
-        (lambda: Count("age"), TypeError, "where is"),
-        (lambda: Count(column("x")), TypeError, "where is a column"),
-        (lambda: Histogram("x", []), ValueError, "at least one"),
-        (lambda: Histogram("x", ["a", "b", "a"]), ValueError, "differ"),
-        (lambda: Histogram("x", [1, True]), ValueError, "differ"),
-        (lambda: Histogram("x", "ab"), TypeError, "categories is 'ab'"),
-        (lambda: Histogram("x", [None]), ValueError, "missing"),
-        (lambda: Histogram("x", [[1]]), TypeError, "member of categories"),
-    ],
-)
-def test_construction_is_checked(make: Any, error: type[Exception], message: str) -> None:
-    """An error names the wrong parameter and says what would be right."""
-    with pytest.raises(error, match=message):
-        make()
-
-
 def test_signaling_decimals_are_missing() -> None:
     """A number that raises when compared is left out."""
     assert Sum("x", 0, 9)({"x": [Decimal("sNaN"), Decimal(3)]}) == 3

@@ -289,26 +289,6 @@ def test_parameters() -> None:
     assert by_epsilon.privacy_map(1, ApproxZCDP).rho < Fraction(1, 2)  # type: ignore[attr-defined]
 
 
-WRONG: list[tuple[Any, str]] = [
-    (lambda: DiscoveredKeys("city", 2), "a row has one key"),
-    (lambda: DiscoveredKeys([]), "columns has 0 entries"),
-    (lambda: DiscoveredKeys("city", 0), "at least 1"),
-    (lambda: DiscoveredKeys(3), "should be a name"),
-    (lambda: PrivateKeys(DiscoveredKeys("city"), epsilon=1), "either delta or a threshold"),
-    (lambda: PrivateKeys(DiscoveredKeys("city"), delta="1e-6"), "exactly one of epsilon"),
-    (lambda: PrivateKeys(DiscoveredKeys("city"), epsilon=1, delta=0), "delta above 0"),
-    (lambda: PrivateKeys(DiscoveredKeys("city"), epsilon=1, threshold=0), "at least 1"),
-    (lambda: PrivateKeys(DiscoveredKeys("city"), noise=3, threshold=1), "DiscreteLaplace"),  # type: ignore[arg-type]
-    (lambda: PrivateKeys("city", epsilon=1, delta="1e-6"), "should be DiscoveredKeys"),
-]
-
-
-@pytest.mark.parametrize(("make", "why"), WRONG, ids=[why for _, why in WRONG])
-def test_what_cannot_be_made(make: Any, why: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=why):
-        make()
-
-
 @pytest.mark.parametrize(
     ("root", "loss", "why"),
     [

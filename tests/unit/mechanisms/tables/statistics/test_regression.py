@@ -263,26 +263,6 @@ def test_too_much_noise_gives_infinite_intervals() -> None:
     assert np.isinf(high).all()
 
 
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: Covariance("x", "x", {"x": (0, 1)}), "give different columns"),
-        (lambda: Covariance("x", "y", {"x": (0, 1)}), "give bounds for exactly"),
-        (lambda: Covariance("x", "y", {**XY, "z": (0, 1)}), "give bounds for exactly"),
-        (lambda: Covariance("x", "y", {"x": (1, 0), "y": (0, 1)}), "give the lower one first"),
-        (lambda: Covariance("x", "y", {"x": 3, "y": (0, 1)}), "should be two numbers"),
-        (lambda: Covariance("x", "y", [(0, 1)]), "should be like"),
-        (lambda: Covariance("x", "y", {"x": (0, "1e300"), "y": (0, 1)}), "too wide"),
-        (lambda: Covariance("x", "y", {"x": (0, "1e-300"), "y": (0, 1)}), "too narrow"),
-        (lambda: Regression("y", [], {"y": (0, 1)}), "give different columns"),
-        (lambda: Regression("y", list("abcdefghijkl"), XY), "10 at most"),
-    ],
-)
-def test_wrong_arguments(make: Any, says: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=says):
-        make()
-
-
 def test_a_statistic_can_be_evolved() -> None:
     fit = Regression("y", ["x", "z"], BOUNDS)
     assert attrs.evolve(fit) == fit

@@ -265,14 +265,6 @@ def test_release_under_a_name_happens_once() -> None:
         table.release(Count(column("age") >= 21), within=20, name="old")
 
 
-@pytest.mark.parametrize(
-    "wrong", [None, Count(), Gaussian, Release, Gaussian(Statistic(len, l1=1, l2=1), scale=3)]
-)
-def test_only_noise_on_a_statistic_of_a_table_is_released(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="should be a"):
-        Release(wrong)
-
-
 # Estimates and labels.
 
 

@@ -31,18 +31,3 @@ from mechanisms.tables.statistics.signed import signed
 def test_reads_exactly(value: Any, read: Fraction) -> None:
     """Every way of writing a number gives the rational that was written, without rounding."""
     assert signed(value, "lower") == read
-
-
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("-inf"), Decimal("-Infinity"), "--1", "-", "x", True]
-)
-def test_rejects_values_that_are_not_numbers(value: Any) -> None:
-    """What has no finite value is refused, naming the parameter."""
-    with pytest.raises(ValueError, match="lower"):
-        signed(value, "lower")
-
-
-def test_refuses_other_types() -> None:
-    """An object that is no number is a TypeError."""
-    with pytest.raises(TypeError, match="lower"):
-        signed(None, "lower")

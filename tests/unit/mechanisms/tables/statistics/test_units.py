@@ -78,21 +78,6 @@ def test_in_groups_a_unit_moves_one_number_in_each(
     assert statistic.linf == 1
 
 
-def test_there_has_to_be_a_unit() -> None:
-    with pytest.raises(TypeError, match=r"give per=visits\.unit.*privacy_unit"):
-        CountUnits(per=None)
-    with pytest.raises(TypeError, match=r"give per=visits\.unit"):
-        UnitSizes([1], per="who")
-    with pytest.raises(TypeError, match=r"per=visits\.unit"):
-        Table(ROWS).check(CountUnits(per=PER))
-
-
-@pytest.mark.parametrize("limits", [[], [0], [2, 2], [3, 1], "12", [1.5], [2**70], None])
-def test_limits_are_checked(limits: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="limit"):
-        UnitSizes(limits, per=PER)
-
-
 @pytest.mark.slow
 def test_many_limits_are_one_query() -> None:
     table = Table(ROWS, privacy_unit="who", max_rows=1)

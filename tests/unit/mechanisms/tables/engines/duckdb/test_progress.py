@@ -10,10 +10,8 @@ from threading import Event, Thread, Timer, main_thread
 from typing import Any, Self
 
 import duckdb
-import ibis
 import nbformat
 import numpy as np
-import pyarrow as pa
 import pytest
 from nbclient import NotebookClient
 
@@ -177,17 +175,6 @@ def test_what_is_missing_is_named_at_opening(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ImportError, match="install tqdm"):
         Table({"age": [1]}, progress=True)
     assert Count()(Table({"age": [1]})) == 1
-
-
-@pytest.mark.parametrize("given", ["yes", 1, None])
-def test_progress_is_a_truth_value(given: Any) -> None:
-    with pytest.raises(TypeError, match="progress"):
-        Table({"age": [1]}, progress=given)
-
-
-def test_an_ibis_table_has_no_bar() -> None:
-    with pytest.raises(TypeError, match="leave progress out"):
-        Table(ibis.memtable(pa.table({"age": [1]})), progress=True)
 
 
 CELLS = [

@@ -50,12 +50,6 @@ def test_an_index_is_not_a_column() -> None:
     assert as_arrow(frame).table.column_names == ["x"]
 
 
-@pytest.mark.parametrize("source", [3, [1, 2], np.zeros(3), np.zeros((2, 2)), "text", None])
-def test_sources_that_are_not_tables_are_rejected(source: Any) -> None:
-    with pytest.raises(TypeError, match="source is a"):
-        as_arrow(source)
-
-
 @pytest.mark.parametrize(
     "coarse", [pa.timestamp("s", "UTC"), pa.timestamp("ms", "UTC"), pa.duration("s")]
 )

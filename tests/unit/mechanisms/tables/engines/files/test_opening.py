@@ -66,14 +66,6 @@ def test_files_have_the_same_columns(tmp_path: Path) -> None:
         Table(str(tmp_path / "*.parquet"))
 
 
-@pytest.mark.parametrize(
-    "address", ["s3://a/b.parquet", "https://example.org/a.csv", "hf://datasets/a/b.parquet"]
-)
-def test_an_address_is_refused_in_words(address: str) -> None:
-    with pytest.raises(ValueError, match="download the file first"):
-        Table(address)
-
-
 def test_a_link_is_followed_once(tmp_path: Path) -> None:
     """Afterwards the link may lead elsewhere; the table is over the file that it led to."""
     link = tmp_path / "link.parquet"
