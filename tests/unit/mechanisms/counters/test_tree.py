@@ -412,40 +412,24 @@ BOTH = (Total(), Window(last=1))
 
 @pytest.mark.usefixtures("cyclic")
 @pytest.mark.parametrize(
-    ("horizon", "updates", "levels"), [(1, 1, 1), (2, 2, 2), (3, 3, 2), (4, 4, 3)]
+    ("options", "pattern", "questions", "differing", "loss"),
+    [
+        ({"horizon": 1}, "uq", TOTAL, 1, log(2)),  # log 2 for each level
+        ({"horizon": 2}, "uquq", TOTAL, 1, 2 * log(2)),
+        ({"horizon": 3}, "uququq", TOTAL, 1, 2 * log(2)),
+        ({"horizon": 4}, "uquququq", TOTAL, 1, 3 * log(2)),
+        ({"horizon": 2, "past": 1}, "uquqq", BOTH, 1, 2 * log(2)),  # right nodes count too
+        ({}, "uququq", TOTAL, 1, log(4)),  # each epoch has the whole budget
+        ({}, "uququq", TOTAL, 2, 2 * log(4)),
+    ],
 )
-def test_the_loss_of_one_record_is_that_of_all_levels(
-    horizon: int, updates: int, levels: int
+def test_the_worst_adversary_reaches_the_loss_of_all_levels(
+    options: Any, pattern: str, questions: Any, differing: int, loss: float
 ) -> None:
-    """Exactly: the worst adversary reaches it, and no adversary more."""
-    mechanism = TreeCounter(Count(), epsilon=1, horizon=horizon)
-    worst = largest(mechanism, (NOTHING, ARRIVES), "uq" * updates)
-    assert worst == pytest.approx(levels * log(2))
-
-
-@pytest.mark.usefixtures("cyclic")
-def test_windows_reveal_no_more() -> None:
-    """Right nodes count for their level too."""
-    mechanism = TreeCounter(Count(), epsilon=1, horizon=2, past=1)
-    worst = largest(mechanism, (NOTHING, ARRIVES), "uquqq", BOTH)
-    assert worst == pytest.approx(2 * log(2))
-
-
-@pytest.mark.usefixtures("cyclic")
-def test_epochs_each_have_the_whole_budget() -> None:
-    """Odds 4 in an epoch of one batch, and 2 for each of two levels in the next."""
-    mechanism = TreeCounter(Count(), epsilon=1)
-    for differing in (1, 2):
-        worst = largest(mechanism, (NOTHING, ARRIVES), "uququq", differing=differing)
-        assert worst == pytest.approx(differing * log(4))
-
-
-@pytest.mark.usefixtures("cyclic")
-def test_a_unit_loses_no_more_than_its_bound() -> None:
-    """Its records differ in four batches, and two of them count."""
-    mechanism = TreeCounter(Count(), epsilon=1, horizon=4, neighbours=UserLevel("who", 1), past=0)
-    moves = (Update([{"who": 2}]), Pair(Update([{"who": 1}]), NOTHING))
-    assert largest(mechanism, moves, "uq" * 4, differing=4) == pytest.approx(3 * log(2))
+    """Exactly, and no adversary more."""
+    mechanism = TreeCounter(Count(), epsilon=1, **options)
+    worst = largest(mechanism, (NOTHING, ARRIVES), pattern, questions, differing)
+    assert worst == pytest.approx(loss)
 
 
 def drawn_at_each_question(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -517,11 +501,12 @@ def test_a_level_that_is_not_charged_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("cyclic")
-def test_a_unit_that_is_not_cut_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four records that count lose more than one."""
-    a_unit_is_not_cut(monkeypatch)
+def test_a_unit_loses_no_more_than_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records differ in four batches, and one of them counts; more records lose more."""
     mechanism = TreeCounter(Count(), epsilon=1, horizon=4, neighbours=UserLevel("who", 1))
     moves = (Update([{"who": 2}]), Pair(Update([{"who": 1}]), NOTHING))
+    assert largest(mechanism, moves, "uq" * 4, differing=4) == pytest.approx(3 * log(2))
+    a_unit_is_not_cut(monkeypatch)
     assert largest(mechanism, moves, "uq" * 4, differing=4) > 3.5 * log(2)
 
 

@@ -336,45 +336,31 @@ def variance_of(values: list[Fraction]) -> Fraction:
     return sum(((value - mean) ** 2 for value in values), Fraction(0)) / len(values)
 
 
-@settings(max_examples=30)
-@given(cases(Mean))
-def test_the_mean_is_in_its_interval(case: Any) -> None:
-    statistic, cells, low, high = case
-    least, most = statistic.bounds(low, high)
+def in_its_interval(kind: Any, data: st.DataObject) -> None:
+    statistic, cells, low, high = data.draw(cases(kind))
     values = clipped(statistic, cells)
-    assert Fraction(least) <= sum(values) / len(values) <= Fraction(most)
+    least, most = (Fraction(end) for end in statistic.bounds(low, high))
+    if kind is Mean:
+        assert least <= sum(values) / len(values) <= most
+    elif kind is Variance:
+        assert least <= variance_of(values) <= most
+    else:
+        assert least**2 <= variance_of(values) <= most**2
 
 
+@pytest.mark.parametrize("kind", [Mean, Variance, Std])
 @settings(max_examples=30)
-@given(cases(Variance))
-def test_the_variance_is_in_its_interval(case: Any) -> None:
-    statistic, cells, low, high = case
-    least, most = statistic.bounds(low, high)
-    assert Fraction(least) <= variance_of(clipped(statistic, cells)) <= Fraction(most)
-
-
-@settings(max_examples=30)
-@given(cases(Std))
-def test_the_deviation_is_in_its_interval(case: Any) -> None:
-    statistic, cells, low, high = case
-    least, most = statistic.bounds(low, high)
-    variance = variance_of(clipped(statistic, cells))
-    assert Fraction(least) ** 2 <= variance <= Fraction(most) ** 2
+@given(data=st.data())
+def test_each_is_in_its_interval(kind: Any, data: st.DataObject) -> None:
+    in_its_interval(kind, data)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("test", "strategy"),
-    [
-        (test_the_mean_is_in_its_interval, cases(Mean)),
-        (test_the_variance_is_in_its_interval, cases(Variance)),
-        (test_the_deviation_is_in_its_interval, cases(Std)),
-    ],
-)
+@pytest.mark.parametrize("kind", [Mean, Variance, Std])
 @settings(max_examples=500)
 @given(data=st.data())
-def test_many_are_in_their_intervals(test: Any, strategy: Any, data: st.DataObject) -> None:
-    test.hypothesis.inner_test(data.draw(strategy))
+def test_many_are_in_their_intervals(kind: Any, data: st.DataObject) -> None:
+    in_its_interval(kind, data)
 
 
 @attrs.frozen

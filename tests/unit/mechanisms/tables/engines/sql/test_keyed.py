@@ -60,19 +60,13 @@ def test_many_keys_of_a_unit() -> None:
 
 
 @pytest.mark.parametrize("form", [*FILES, "table on pandas"])
-def test_steps_by_a_sorted_join(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_steps_by_a_sorted_join(form: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random intervals and quantiles, with no steps written into statements, as in plain Python."""
     monkeypatch.setattr(keyed, "_FEW_STEPS", 0)
-    for seed in range(3):
-        compare(form, ("sorted", seed))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [*FILES, "table on pandas"])
-def test_many_steps_by_a_sorted_join(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As above, with more seeds."""
-    monkeypatch.setattr(keyed, "_FEW_STEPS", 0)
-    for seed in range(3, 40):
+    for seed in seeds:
         compare(form, ("sorted", seed))
 
 
