@@ -1,6 +1,10 @@
-"""Tables of wrong parameters: a call, its error, a part of the message, and what it is given."""
+"""Tables of wrong parameters: rows of a call, its error and a part of the message.
 
-from collections.abc import Callable, Iterable, Sequence
+`rows` is for calls of many kinds, `each` for many values of the same call.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +13,9 @@ EITHER = (TypeError, ValueError)
 Row = tuple[
     Callable[[Any], object], type[Exception] | tuple[type[Exception], ...], str, Sequence[Any]
 ]
+
+Call = Callable[..., Any]
+CallRow = tuple[Any, str | None, Call] | tuple[Any, str | None, Call, Sequence[Any]]
 
 
 def starred(call: Callable[..., object], *first: Any) -> Callable[[Any], object]:
@@ -28,3 +35,15 @@ def each(rows: Iterable[Row]) -> list[Any]:
         for row, (call, error, says, values) in enumerate(rows)
         for place, value in enumerate(values)
     ]
+
+
+def rows(*table: CallRow) -> list[Any]:
+    """A parameter set for each value of each row; a row without values is called as it is."""
+    return [*_each(table)]
+
+
+def _each(table: Sequence[CallRow]) -> Iterator[Any]:
+    for number, (error, words, call, *given) in enumerate(table):
+        calls = [partial(call, value) for value in given[0]] if given else [call]
+        for place, each in enumerate(calls):
+            yield pytest.param(error, words, each, id=f"{number}-{place} {words}")

@@ -425,13 +425,6 @@ def test_wrong_blocks() -> None:
             opened(MemoryLedger(), Anchor("/tmp/never-written", block=PureDP(1)), root)
 
 
-@pytest.mark.parametrize("wrong", [{"d_in": 0}, {"d_in": -1}, {"d_in": "2"}, {"retires_others": 1}])
-def test_what_is_lost_is_checked(wrong: dict[str, Any]) -> None:
-    """Its charge is that of a group, whose size is computed from d_in."""
-    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
-        Lost(ZCDP("1/50"), **wrong)
-
-
 def test_what_is_lost_reads_nothing_and_is_charged() -> None:
     lost = Lost(ZCDP("1/50"), 2)
     assert lost.privacy_map(0) == ZCDP(0)

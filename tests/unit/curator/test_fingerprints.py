@@ -103,11 +103,6 @@ def test_a_database_is_known_by_its_name_and_columns() -> None:
     assert found["contents"] == "not known: a database"
 
 
-def test_what_cannot_be_recognised_is_refused() -> None:
-    with pytest.raises(TypeError, match="cannot be recognised after a restart"):
-        fingerprint(object(), KEY)
-
-
 def test_public_files_are_known_by_their_contents(tmp_path: Path) -> None:
     path, found = tmp_path / "public.csv", list[Any]()
     for cell in (5, 5, 6):

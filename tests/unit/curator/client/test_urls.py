@@ -24,29 +24,6 @@ def test_addresses(text: str, address: Address) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        *("", "unix:", "curator.sock", "ftp://localhost", "http://", "https://host/path"),
-        *("https://host?x=1", "https://me:secret@host", "http://localhost:99999", "http://[::1"),
-    ],
-)
-def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(ValueError, match='write "unix:PATH"'):
-        address_of(text)
-
-
-@pytest.mark.parametrize("host", ["data.example", "10.0.0.1", "0.0.0.0", "127.0.0.1.data.example"])
-def test_other_machines_need_tls(host: str) -> None:
-    with pytest.raises(ValueError, match="write https"):
-        address_of(f"http://{host}:8080")
-
-
-def test_an_address_is_text() -> None:
-    with pytest.raises(TypeError):
-        address_of(7)
-
-
-@pytest.mark.parametrize(
     ("text", "seconds"),
     [("2", 2.0), ("-1", 0.0), ("nan", 0.0), ("inf", math.inf), ("Sun, 01 Nov", 0.0), (None, 0.0)],
 )

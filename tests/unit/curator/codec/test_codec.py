@@ -259,14 +259,6 @@ def test_old_tags_are_read_and_written_as_new_ones() -> None:
             codec.decode(body)
 
 
-def test_a_schema_has_one_tag_for_a_class_and_one_class_for_a_tag() -> None:
-    """Also after a site has joined it."""
-    with pytest.raises(ValueError, match=r"the tag gaussian/1 is there twice"):
-        CODEC.joined([entry_of("gaussian/1", Gaussian)])
-    with pytest.raises(ValueError, match="Gaussian has two tags"):
-        CODEC.joined([entry_of("tests.gaussian/1", Gaussian)])
-
-
 def test_a_joined_schema_leaves_the_other_as_it_was() -> None:
     """The tests' classes are in their codec only."""
     assert len(TESTED.entries) > len(CODEC.entries)

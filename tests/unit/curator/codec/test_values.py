@@ -85,10 +85,3 @@ def test_what_is_read_back_has_the_same_name() -> None:
         read = encoded.TESTED.decode(encoded.TESTED.encode(each))
         assert difference(mark(each), mark(read)) == ""
     assert len({type(each) for each in mechanisms}) > 20
-
-
-def test_keys_of_a_dict_differ() -> None:
-    with pytest.raises(CodecError, match="different keys"):
-        decode('{"@":"dict/1","items":[[1,2],[1,3]]}')
-    with pytest.raises(CodecError, match="unhashable"):
-        decode('{"@":"dict/1","items":[[{"@":"list/1","items":[]},3]]}')

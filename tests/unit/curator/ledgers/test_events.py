@@ -89,8 +89,6 @@ def flipped(value: int | str, chance: Random) -> int | str:
     return data.decode("utf-32-le")
 
 
-def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(ValueError, match="kind must be one of opened, intent"):
-        following(None, "visits", 1, "intend", "{}")
+def test_an_event_follows_one_of_its_root() -> None:
     with pytest.raises(ValueError, match="belongs to root 'visits', not to 'calls'"):
         following(series(1)[0], "calls", 1, "intent", "{}")

@@ -214,11 +214,6 @@ def test_a_process_that_is_gone_holds_nothing(ledger: Ledger) -> None:
     assert ledger.lease("visits", "two", 60) == 2
 
 
-def test_other_urls_are_refused() -> None:
-    with pytest.raises(LedgerError, match="starts with mysql://"):
-        ledger_of("mysql://localhost/ledger")
-
-
 @POSTGRES
 def test_a_database_that_is_refused_is_left_closed() -> None:
     import psycopg

@@ -88,14 +88,6 @@ def test_what_is_no_file_of_rows(tmp_path: Path, folder: BatchFolder, name: str)
     assert not folder.path.exists()
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "../a", "a/b", ".a", "-a", "a" * 101, "ä", "a\n", "a b", None, 7, b"a"]
-)
-def test_ids_are_names_of_files(wrong: object) -> None:
-    with pytest.raises(QueryError, match="the id is"):
-        checked_id(wrong)
-
-
 def test_ids_that_are_drawn() -> None:
     drawn = {checked_id(new_id()) for _ in range(100)}
     assert len(drawn) == 100

@@ -1,11 +1,10 @@
 import itertools
 import socket
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curator.service.workers.frames import LIMIT, Channel, Frame, FrameError, Frames
+from curator.service.workers.frames import Channel, Frame, Frames
 
 HEADERS = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.text()))
 FRAMES = st.builds(Frame, HEADERS, st.binary())
@@ -20,18 +19,6 @@ def test_frames_are_read_back_however_they_are_cut(sent: list[Frame], cuts: list
     for start, stop in itertools.pairwise(places):
         read += frames.feed(whole[start:stop])
     assert read == sent
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        *(b"\0\0\0\2{}", b"\0\0\0\3[]\n", b"\0\0\0\3no\n", b"\0\0\0\0"),
-        (LIMIT + 1).to_bytes(4, "big"),
-    ],
-)
-def test_what_is_no_frame(data: bytes) -> None:
-    with pytest.raises(FrameError):
-        list(Frames().feed(data))
 
 
 def test_a_channel_receives_frames_and_then_the_end() -> None:
