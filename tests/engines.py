@@ -23,6 +23,10 @@ import pyarrow as pa
 import pytest
 
 from mechanisms import Table
+from mechanisms.tables.engines.protocol import Choice, Engine
+from mechanisms.tables.expressions.column_types import Kind
+from mechanisms.tables.expressions.operands import Operand
+from mechanisms.tables.requests.request import Request
 from tests.postgres import POSTGRES, collated, server
 
 Types = Mapping[str, str]
@@ -105,6 +109,27 @@ DIALECTS = mostly("duckdb", "ibis on duckdb", "ibis on sqlite", "ibis on postgre
 
 FEW = mostly("duckdb", "ibis on sqlite")
 """The engines; only DuckDB and one on which all is compiled by Ibis are quick."""
+
+
+class Plain(Engine):
+    """What every engine has to do, by another one, and nothing else."""
+
+    kinds: Mapping[str, Kind] = {}
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.kinds = engine, engine.kinds
+
+    def kind(self, operand: Operand) -> Kind:
+        return self.engine.kind(operand)
+
+    def plan(self, request: Request, choice: Choice) -> Any:
+        return self.engine.plan(request, choice)
+
+    def run(self, plan: Any) -> Any:
+        return self.engine.run(plan)
+
+    def close(self) -> None:
+        self.engine.close()
 
 
 @contextmanager

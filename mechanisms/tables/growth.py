@@ -74,7 +74,7 @@ class GrowingTable(Described):
     def _begin(self, blocks: Any) -> None:
         """Start with the rows that were opened, or with blocks."""
         self._root, self._names = self._engine, {}
-        self._parts = growable([_first(self._root)]) if _grows(self._root) else None
+        self._parts = growable([_first(self._root)]) if self._root.grows else None
         if blocks is None:
             return
         if isinstance(blocks, Blocks):
@@ -86,7 +86,7 @@ class GrowingTable(Described):
             self._closed = frozenset(self._names)
             self._parts = parts
             self._engine = _over(self._root, parts)
-        elif _of_ibis(self._root):
+        elif self._root.has_blocks:
             name, names = _in_column(blocks)
             if name not in self._root.kinds:
                 raise ValueError(no_column(name, self._root.kinds))
@@ -191,7 +191,7 @@ class GrowingTable(Described):
     @property
     def gives_rows(self) -> bool:
         """Whether its rows can be read one by one: not those of a database or a join. Public."""
-        return self._parts is not None and not _of_ibis(self._root)
+        return self._parts is not None and not self._root.has_blocks
 
     def column_values(self, name: str) -> list[Any]:
         """The cells of a column of a batch, as Python values with None for a missing cell.
@@ -272,7 +272,7 @@ class GrowingTable(Described):
             if records._root is not self._root or records._parts is None:
                 raise TypeError("give the rows themselves, or a path: this is another table")
             return list(snapshot(records._parts)), None
-        if _of_ibis(self._root):
+        if self._root.has_blocks:
             from mechanisms.tables.engines.ibis import parts as ibis_parts
 
             return ibis_parts.parts_of(self._root, records), None
@@ -328,17 +328,9 @@ def _in_column(blocks: Any) -> tuple[str, list[Hashable]]:
     return column_name(name), list(dict.fromkeys(listed(names, "blocks")))
 
 
-def _of_ibis(engine: Any) -> bool:
-    return type(engine).__module__ == "mechanisms.tables.engines.ibis.engine"
-
-
-def _grows(engine: Any) -> bool:
-    return _of_ibis(engine) or type(engine).__module__ == "mechanisms.tables.engines.duckdb.engine"
-
-
 def _first(engine: Any) -> Any:
     """The part with the rows that were there at opening."""
-    if _of_ibis(engine):
+    if engine.has_blocks:
         return engine.source
     from mechanisms.tables.engines.duckdb.parts import first_part
 
@@ -347,7 +339,7 @@ def _first(engine: Any) -> Any:
 
 def _over(root: Any, parts: Grown) -> Any:
     """An engine over parts."""
-    if _of_ibis(root):
+    if root.has_blocks:
         from mechanisms.tables.engines.ibis import parts as ibis_parts
 
         return ibis_parts.several(root, snapshot(parts))

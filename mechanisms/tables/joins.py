@@ -120,9 +120,9 @@ def with_public(
     Raises:
         TypeError, ValueError: they do not fit; this depends on public facts alone.
     """
-    public = source if hasattr(source, "kinds") else _opened(source)
-    if hasattr(public, "source"):  # of Ibis
-        public = _opened(public.source)
+    public = source if isinstance(source, Engine) else _opened(source)
+    if (rows := public.in_memory()) is not None:
+        public = _opened(rows)
     names = join.added(engine, public)
     try:
         joined = _join_public(engine, public, names, join)

@@ -117,7 +117,7 @@ class Table(FromTable, Tabular, GrowingTable):
         elif source is not None or columns is not None or options:
             raise TypeError("give either an engine or a source; the engine has its own source")
         if limit is not None:
-            if not hasattr(engine, "timeout"):
+            if not engine.can_be_interrupted:
                 raise TypeError("leave timeout out: this engine cannot be interrupted")
             engine.timeout = limit
         self._engine: Engine = engine
@@ -187,7 +187,8 @@ class Table(FromTable, Tabular, GrowingTable):
         Private, because it depends on rows. It is for the data's owner, who decides whether to mend
         the file or to give another option; no launch, error or display shows it. `print` shows it.
         """
-        return getattr(self._engine, "misread", None)
+        misread: Misread | None = self._engine.misread
+        return misread
 
     def join(
         self,
@@ -313,9 +314,7 @@ class Table(FromTable, Tabular, GrowingTable):
         key = key_of(request)
         total = self._remembered.find(key)
         if total is not None:
-            require_unchanged = getattr(self._engine, "require_unchanged", None)
-            if require_unchanged is not None:
-                require_unchanged()
+            self._engine.require_unchanged()
             return total
         checked, plan = self._checked  # a launch has just checked the statistic that it evaluates
         if key is None or checked != key:
@@ -326,7 +325,7 @@ class Table(FromTable, Tabular, GrowingTable):
 
     def found(self, asked: Discovery) -> Iterator[Found]:
         """The keys that occur, in their order, with a count for each. They are not remembered."""
-        return self._engine.find(self._plan_find(asked))  # type: ignore[attr-defined, no-any-return]
+        return self._engine.find(self._plan_find(asked))
 
     def choose_rows(self) -> None:
         """Choose the rows of each unit that count, and keep them. For the data's owner.
@@ -340,9 +339,8 @@ class Table(FromTable, Tabular, GrowingTable):
             TimeoutError: it took longer than `timeout`, on a database; questions choose then.
         """
         self._chooses = True
-        choose = getattr(self._engine, "choose_rows", None)
-        if choose is not None and self._unit is not None and not self._unit.joined:
-            choose(self._unit, self._choice)
+        if self._unit is not None and not self._unit.joined:
+            self._engine.choose_rows(self._unit, self._choice)
 
     def prepare(self, statistics: Iterable[IntegerStatistic]) -> None:
         """Evaluate statistics that have been paid for together, in as few scans as possible.
@@ -350,9 +348,6 @@ class Table(FromTable, Tabular, GrowingTable):
         Their totals are remembered. A statistic that fails is not remembered, and is evaluated by
         itself when a mechanism asks for it.
         """
-        run_together = getattr(self._engine, "run_together", None)
-        if run_together is None:  # then each is evaluated, and remembered, when it is asked for
-            return
         asked: dict[Key, tuple[Request, Any, int]] = {}
         room = ROOM
         for statistic in statistics:
@@ -370,7 +365,7 @@ class Table(FromTable, Tabular, GrowingTable):
         if len(asked) < 2:
             return
         try:
-            found = run_together([plan for _, plan, _ in asked.values()])
+            found = self._engine.run_together([plan for _, plan, _ in asked.values()])
             totals = [
                 placed_sums(request, rows)
                 for (request, _, _), rows in zip(asked.values(), found, strict=True)
@@ -392,10 +387,7 @@ class Table(FromTable, Tabular, GrowingTable):
         self._require_unit(asked.per)
         if self._unit is not None and self._unit.joined:
             raise TypeError("find keys in the table before the join: a row of it is the unit")
-        plan_find = getattr(self._engine, "plan_find", None)
-        if plan_find is None:
-            raise TypeError("name the keys: this engine does not find them")
-        return plan_find(asked, self._choice)
+        return self._engine.plan_find(asked, self._choice)
 
     def _plan(self, request: Request) -> Any:
         mine, theirs = self._unit, request.per

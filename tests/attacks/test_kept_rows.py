@@ -20,7 +20,7 @@ import pytest
 
 from mechanisms import Count, PrivacyUnit, Sum, Table
 from mechanisms.tables.engines.duckdb.engine import DuckDB
-from mechanisms.tables.engines.protocol import Choice
+from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
 from mechanisms.tables.requests.remembered import Remembered
@@ -246,7 +246,7 @@ def test_many_neighbours_of_joined_tables(form: str, seeds: int) -> None:
 
 
 @attrs.define(eq=False)
-class Keeping:
+class Keeping(Engine):
     """An engine that keeps the rows of each unit in Python, and adds them up with DuckDB."""
 
     types: Types

@@ -1,14 +1,18 @@
 """The interface between a `Table` and the engine that adds up its rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from threading import current_thread, main_thread
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
+from mechanisms.tables.requests.discovery import Discovery, Found
+from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.data.cells import Array
 
@@ -49,27 +53,35 @@ def interrupts(*, total: bool = False) -> Iterator[None]:
         raise
 
 
-class Engine(Protocol):
+_FINDS_NONE = "name the keys: this engine does not find them"
+
+
+class Engine(ABC):
     """Adds up rows exactly. Privacy and noise are not its concern.
 
     Equal requests have equal sums while the source is open, because a table remembers them. An
-    engine may define further methods:
-
-    - `choose_rows(per, choice)`: chooses the rows that count of each unit, so that no question has
-      to.
-    - `run_together(plans)`: the same as `[run(plan) for plan in plans]`, in fewer scans.
-    - `plan_find(discovery, choice)` compiles what finds keys, and `find(plan)` gives the keys that
-      occur, in the order of Python's values, with their counts.
-    - `require_unchanged()`: raises if the source is closed or has changed. A table calls it before
-      it uses sums that it remembers.
-    - `timeout`, an attribute: None, or how many seconds `run` may take, after which it raises
-      TimeoutError and can be called again. A table sets it.
+    engine derives from this class and defines the abstract methods. The others are what it may be
+    able to do besides; here they are those of an engine that cannot. A table calls them and never
+    asks which there are.
     """
 
+    can_be_interrupted: bool = False
+    """Whether `run` keeps to a timeout."""
+    timeout: Fraction | None = None
+    """How many seconds `run` may take, after which it raises TimeoutError and can be called again.
+    A table sets it, if the engine can be interrupted."""
+    grows: bool = False
+    """Whether batches can be added, by the module `parts` of `duckdb` or of `ibis`."""
+    has_blocks: bool = False
+    """Whether a column of the source may name the block of a row: on a database. Elsewhere a table
+    that grows gives its rows one by one."""
+
     @property
+    @abstractmethod
     def kinds(self) -> Mapping[str, Kind]:
         """The kind (type) of each column."""
 
+    @abstractmethod
     def kind(self, operand: Operand) -> Kind:
         """The kind of a column, or of a computed operand. Reads no rows.
 
@@ -77,6 +89,7 @@ class Engine(Protocol):
             KeyError, TypeError: the operand does not fit the columns' types.
         """
 
+    @abstractmethod
     def plan(self, request: Request, choice: Choice) -> Any:
         """Compile a request. Reads no rows.
 
@@ -84,6 +97,7 @@ class Engine(Protocol):
             KeyError, TypeError: the request does not fit the columns' types.
         """
 
+    @abstractmethod
     def run(self, plan: Any) -> Iterable[tuple[int, ...]] | Array:
         """Read the rows once, and return the indices and sums of each group that has rows.
 
@@ -94,5 +108,39 @@ class Engine(Protocol):
         groups, are bounded before anything is added up.
         """
 
+    @abstractmethod
     def close(self) -> None:
         """Close the source."""
+
+    @property
+    def misread(self) -> Any:
+        """What could not be read of the source (`Misread`); None if all was read. Private."""
+        return None
+
+    def require_unchanged(self) -> None:
+        """Raise if the source is closed or has changed. Called before remembered sums are used."""
+        return
+
+    def choose_rows(self, per: PrivacyUnit, choice: Choice) -> None:
+        """Choose the rows that count of each unit, so that no question has to."""
+        return
+
+    def run_together(self, plans: Sequence[Any]) -> Sequence[Iterable[tuple[int, ...]] | Array]:
+        """The same as `run` for each plan, in fewer scans if it can. It fails if one does."""
+        return [self.run(plan) for plan in plans]
+
+    def plan_find(self, asked: Discovery, choice: Choice) -> Any:
+        """Compile what finds keys. Reads no rows.
+
+        Raises:
+            KeyError, TypeError: it does not fit the columns, or the engine finds no keys.
+        """
+        raise TypeError(_FINDS_NONE)
+
+    def find(self, plan: Any) -> Iterator[Found]:
+        """The keys that occur, in the order of Python's values, with their counts."""
+        raise TypeError(_FINDS_NONE)
+
+    def in_memory(self) -> Any:
+        """All rows as an Arrow table, if joins with a public table need it; None otherwise."""
+        return None

@@ -6,7 +6,6 @@ It opens a source, finds the kinds of its columns, and runs one SQL statement pe
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from itertools import accumulate, count
 from pathlib import Path
 from shutil import rmtree
@@ -27,7 +26,7 @@ from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.limits import limited
-from mechanisms.tables.engines.protocol import Choice, interrupts
+from mechanisms.tables.engines.protocol import Choice, Engine, interrupts
 from mechanisms.tables.engines.sql.dialect import identifier
 from mechanisms.tables.engines.sql.found import FindPlan, find_statement, found_by
 from mechanisms.tables.engines.sql.keeping import Keeper
@@ -47,7 +46,7 @@ _OF_CELLS = ("decimal", "thousands", "date_format")
 _SHORT = {"INTEGER", "BIGINT"}  # types of results that fit into int64
 
 
-class DuckDB:
+class DuckDB(Engine):
     """A source opened with DuckDB.
 
     A CSV file is copied once, at opening, into a database of its own in a folder that only this
@@ -72,6 +71,9 @@ class DuckDB:
         progress: whether a bar shows how much of a question has been read; for the owner only.
     """
 
+    can_be_interrupted = True
+    grows = True
+    kinds: Mapping[str, Kind] = {}
     misread: Misread | None = None
     numbers: Iterator[int]
     """Numbers for the names of further tables, which no two have in common."""
@@ -124,7 +126,6 @@ class DuckDB:
         self._connection = duckdb.connect(str(database), config=config | SETTINGS)
         self._finish = finalize(self, _let_go, self._connection, self.folder)
         self._lock = Lock()
-        self.timeout: Fraction | None = None
         self.numbers, self.unused, self.schemas = count(1), deque[str](), {}
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
         if max_temp_directory_size is not None:  # without effect as an option of `connect`
@@ -158,7 +159,7 @@ class DuckDB:
         found.pop(self._numbered or "", None)
         if columns is not None:
             found = {name: found[name] for name in names_of(columns, found)}
-        self.kinds: Mapping[str, Kind] = {
+        self.kinds = {
             name: kind_of(declared, written=name in written and name not in types)
             for name, declared in found.items()
         }

@@ -14,7 +14,7 @@ from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.files.cell_formats import CellFormat
 from mechanisms.tables.engines.files.cells import cast
 from mechanisms.tables.engines.files.misread import Misread
-from mechanisms.tables.engines.protocol import Choice
+from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.engines.sql.dialect import identifier
 from mechanisms.tables.engines.sql.found import FindPlan, find_statement
 from mechanisms.tables.engines.sql.kept import Columns, Kept
@@ -42,7 +42,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 @attrs.frozen(eq=False)
-class Rows:
+class Rows(Engine):
     """The rows of a view of a DuckDB connection, as an engine.
 
     Args:

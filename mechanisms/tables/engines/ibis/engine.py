@@ -6,13 +6,13 @@ A request is compiled to one Ibis expression over the counted rows of each unit.
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import attrs
 
 from mechanisms.tables.engines.dialect import Expression
+from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.ibis.backends import (
     as_view,
     in_front,
@@ -35,7 +35,7 @@ from mechanisms.tables.engines.ibis.misread import misread_on
 from mechanisms.tables.engines.ibis.rows import Bounded, Rows
 from mechanisms.tables.engines.ibis.rowwise import require_row_wise
 from mechanisms.tables.engines.ibis.totals import Totals, joint, totals_of
-from mechanisms.tables.engines.protocol import Choice
+from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.corrections import no_column
@@ -103,13 +103,17 @@ class Plan:
     alone: str
 
 
-class Ibis:
+class Ibis(Engine):
     """A source opened with Ibis.
 
     Args:
         source: an Ibis table, connected to a database.
         columns: the columns to use; by default all.
     """
+
+    grows = has_blocks = True
+    kinds: Mapping[str, Kind] = {}
+    misread: Misread | None = None
 
     def __init__(self, source: Any, *, columns: Iterable[str] | None = None) -> None:
         import ibis
@@ -126,7 +130,7 @@ class Ibis:
             if name not in schema:
                 raise ValueError(no_column(name, schema))
         self.source = without_wide_integers(self.backend, source.select(*wanted))
-        self.kinds: Mapping[str, Kind] = self.kinds_of(self.source)
+        self.kinds = self.kinds_of(self.source)
         self.digest = digest_of(self.backend)
         if self.backend.name not in TESTED:
             warnings.warn(
@@ -138,8 +142,7 @@ class Ibis:
         self._row_hash = row_hash_of(self.backend)
         self._dialect = dialect_of(self.backend)
         self.misread = misread_on(self.backend, self.source, self.kinds, self._dialect)
-        if self.backend.name in KEEPING:  # others are not known to be interrupted
-            self.timeout: Fraction | None = None
+        self.can_be_interrupted = self.backend.name in KEEPING  # others are not known to be
         self._forget()
 
     def _forget(self) -> None:
@@ -266,7 +269,7 @@ class Ibis:
         with (
             self._kept.lock,
             running(),
-            within(self.backend, getattr(self, "timeout", None)),
+            within(self.backend, self.timeout),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")  # a warning of the database could depend on the data
@@ -316,6 +319,10 @@ class Ibis:
         with self._guarded():
             rows = stream_of(self.backend, plan.expression, plan.statement)
             yield from in_batches(rows, plan.key)
+
+    def in_memory(self) -> Any:
+        """All rows: a public table is copied into another one's database."""
+        return self.source.to_pyarrow()
 
     def close(self) -> None:
         """Drop the kept rows. The connection belongs to the curator."""

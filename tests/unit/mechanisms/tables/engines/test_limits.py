@@ -20,6 +20,7 @@ from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.sql.statements import Plan
 from queryable import ZCDP, MechanismFault, Queryable
+from tests.engines import Plain
 
 ENDLESS = "SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b"
 SOON, LATE = Fraction(1, 20), Fraction(600)
@@ -172,12 +173,12 @@ def test_errors_of_an_interrupted_block_are_timeouts_unless_the_user_interrupted
 
 
 def test_an_engine_that_cannot_be_interrupted_takes_no_timeout() -> None:
-    engine: Any = object.__new__(type("Plain", (), {"kinds": {}}))
+    engine = Plain(Table({"age": [1]})._engine)
     with pytest.raises(TypeError, match="leave timeout out"):
         Table(engine=engine, timeout=1)
     duckdb = DuckDB(Table({"age": [1]})._engine._frame)  # type: ignore[attr-defined]
     assert Table(engine=duckdb, timeout=3)._engine.timeout == 3  # type: ignore[attr-defined]
     warehouse = ibis.memtable(pa.table({"age": [1]}))
-    if not hasattr(Table(warehouse)._engine, "timeout"):
+    if not Table(warehouse)._engine.can_be_interrupted:
         with pytest.raises(TypeError, match="leave timeout out"):
             Table(warehouse, timeout=1)
