@@ -108,11 +108,17 @@ class Rows(Engine):
         """Do nothing: the rows belong to the table that was opened first."""
 
 
-def rows_of(engine: DuckDB | Rows) -> Rows:
-    """The rows of a table, joined or not."""
+def rows_of(engine: Engine) -> Rows:
+    """The rows of a table, joined or not.
+
+    Raises:
+        TypeError: DuckDB does not have them.
+    """
     if isinstance(engine, Rows):
         engine.ready()
         return engine
+    if not isinstance(engine, DuckDB):
+        raise TypeError("join tables of files, frames or databases; this is of another engine")
     formats = {name: engine.formats.of(name) for name in engine.columns.written}
     return Rows(engine, "data", engine.kinds, engine.columns, formats)
 

@@ -1,8 +1,8 @@
 """Spark, Postgres, SQLite and other databases through Ibis.
 
 - `engine`: requests evaluated there. `rowwise`: the expressions that are accepted as a source.
-- `backends`: what differs between databases: sessions, statements, constants.
-- `dialect`: expressions that are the same everywhere; `databases`, the functions of each, with
+- `databases`: what differs between databases, as one value for each (`Database`).
+- `dialect`: expressions that are the same everywhere; `dialects`, the functions of each, with
   `sqlite_functions`. `hashes`: the md5 of text.
 - `rows`, `kept`: the rows of each unit that count. `totals`: sums. `keys`: many public keys.
 - `found`: the keys that occur. `joins`: joined rows. `parts`: a table that grows.

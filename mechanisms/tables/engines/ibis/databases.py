@@ -1,408 +1,444 @@
-"""The databases behind Ibis on which operands are computed, each with its own functions.
+"""What differs between the databases behind Ibis: one value for each (`Database`).
 
-What a function gives is defined by `grammar` and `texts`. Regular expressions are matched in linear
-time: by RE2 on DuckDB, by an automaton on Postgres, with atomic groups by Java and Python.
+What is not said about a database is as Ibis has it on any. A database whose name is not among
+`DATABASES` is used with these defaults, if Ibis has an md5 of text there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from fractions import Fraction
 from typing import Any
 
 import attrs
 
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.ibis import sqlite_functions
-from mechanisms.tables.engines.ibis.backends import constants_of
-from mechanisms.tables.engines.ibis.dialect import IbisDialect, builtin
+from mechanisms.tables.engines.ibis import hashes, sqlite_functions
+from mechanisms.tables.engines.ibis.dialect import Constants, IbisDialect, builtin
+from mechanisms.tables.engines.ibis.dialects import OnDuckDB, OnPostgres, OnSpark, OnSQLite
+from mechanisms.tables.engines.ibis.hashes import Hash
+from mechanisms.tables.engines.limits import limited
+from mechanisms.tables.engines.protocol import interrupts
+from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
-from mechanisms.tables.expressions.grammar import (
-    DATE,
-    FALSE,
-    INTEGER,
-    MICROSECONDS,
-    MOST_CHARACTERS,
-    NUMBER,
-    TIMESTAMP,
-    TRUE,
+
+_AT_A_TIME = 10_000
+
+
+def _nothing(*_: Any) -> None:
+    pass
+
+
+def _unchanged(_backend: Any, source: Any) -> Any:
+    return source
+
+
+def _no_kinds(_backend: Any, _source: Any) -> dict[str, Kind]:
+    return {}
+
+
+def _by_arrow(backend: Any, expression: Any, _statement: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
+
+
+def _by_batches(backend: Any, expression: Any, _statement: str) -> Iterator[tuple[Any, ...]]:
+    for batch in backend.to_pyarrow_batches(expression):
+        yield from (tuple(row.values()) for row in batch.to_pylist())
+
+
+def _fetched(backend: Any, _expression: Any, statement: str) -> list[tuple[Any, ...]]:
+    with backend._safe_raw_sql(statement) as cursor:
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _fetched_in_parts(backend: Any, _expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+    with backend._safe_raw_sql(statement) as cursor:
+        while rows := cursor.fetchmany(_AT_A_TIME):
+            yield from rows
+
+
+def _temporary(backend: Any, name: str, chosen: str) -> None:
+    execute(backend, f'CREATE TEMP TABLE "{name}" AS {chosen}')
+
+
+def _drop_temporary(backend: Any, name: str, _held: None) -> None:
+    execute(backend, f'DROP TABLE IF EXISTS "{name}"')
+
+
+def _interrupted(backend: Any, timeout: Fraction) -> AbstractContextManager[None]:
+    return limited(timeout, backend.con.interrupt)
+
+
+@attrs.frozen(kw_only=True)
+class Database:
+    """A database behind Ibis.
+
+    Functions of it are given its connection (Ibis's backend) first.
+
+    Args:
+        name: as Ibis names it.
+        tested: whether the tests run on it. Elsewhere rows are chosen for each question, many keys
+            are written into the statement, and nothing is interrupted.
+        dialect: its expressions; by default columns compare with constants, and no more.
+        digest: the md5 of a text.
+        row_hash: the hash of a row's text, by which rows are sorted, if there is a shorter one.
+        text, bytes: a constant, of its hexadecimal digits.
+        has_nul: whether a text may contain the character NUL.
+        holds_any_cell: whether a column may hold cells of another type than it declares.
+        casts_fail: whether a text that does not parse makes its cast fail.
+        byte_length: the function that counts the bytes of a value.
+        most_sums: how many sums one statement has. Spark compiles 100.
+        quote: what stands around a name.
+        uploaded_decimal: if Python objects are uploaded and not Arrow tables, a decimal as one.
+        decimals_as_text: whether uploaded decimals are texts, which the database casts.
+        open: checks the session, and registers functions.
+        readable: a source with columns as Ibis can take them.
+        kinds: the kinds of columns that Ibis does not tell apart.
+        view: a source as a name, if statements may not nest it.
+        accept: fails if the database does not take a statement of this size.
+        rows, stream: the rows of an expression and its statement; `stream`, one after the other.
+        keep, drop: keeps the rows of a statement under a name until they are dropped. What `keep`
+            returns is given to `drop`, or None if it failed.
+        within: interrupts the statements of a block after a timeout.
+    """
+
+    name: str
+    tested: bool = False
+    dialect: type[IbisDialect] = IbisDialect
+    digest: Hash = hashes.by_ibis
+    row_hash: Hash = attrs.field()
+    text: Callable[[str], Expression] | None = None
+    bytes: Callable[[str], Expression] | None = None
+    has_nul: bool = True
+    holds_any_cell: bool = False
+    casts_fail: bool = True
+    byte_length: str = "length"
+    most_sums: int = 50
+    quote: str = '"'
+    uploaded_decimal: Callable[[Any], Any] | None = None
+    decimals_as_text: bool = False
+    open: Callable[[Any], None] = _nothing
+    readable: Callable[[Any, Any], Any] = _unchanged
+    kinds: Callable[[Any, Any], Mapping[str, Kind]] = _no_kinds
+    view: Callable[[Any, Any], Any] = _unchanged
+    accept: Callable[[Any, str], None] = _nothing
+    rows: Callable[[Any, Any, str], list[Any]] = _by_arrow
+    stream: Callable[[Any, Any, str], Iterator[Any]] = _by_batches
+    keep: Callable[[Any, str, str], Any] = _temporary
+    drop: Callable[[Any, str, Any], None] = _drop_temporary
+    within: Callable[[Any, Fraction], AbstractContextManager[None]] = _interrupted
+
+    @row_hash.default
+    def _same(self) -> Hash:
+        return self.digest
+
+    @property
+    def constants(self) -> Constants:
+        """How text and bytes are written."""
+        return Constants(self.name, self.text, self.bytes, self.has_nul)
+
+    def dialect_on(self, backend: Any) -> Callable[[Any], IbisDialect]:
+        """A function from a relation to its expressions."""
+        import ibis.expr.operations as ops
+
+        constants, has_nan = self.constants, bool(backend.has_operation(ops.IsNan))
+        return lambda relation: self.dialect(relation, constants, has_nan, backend)
+
+
+def _unhex(digits: str) -> Expression:
+    return builtin("unhex", ("string",), "binary")(digits)
+
+
+def _without_wide_integers(backend: Any, source: Any) -> Any:
+    """On DuckDB: columns of HUGEINT as DECIMAL(38, 0), as Ibis takes them.
+
+    Otherwise a comparison with a constant would fail at a cell of 39 digits. Such a cell is
+    missing.
+    """
+    backend._run_pre_execute_hooks(source)
+    rows = backend.con.sql(backend.compile(source))
+    wide = [
+        name
+        for name, kind in zip(rows.columns, map(str, rows.types), strict=True)
+        if kind == "HUGEINT"
+    ]
+    cells = {name: source[name].cast("string").try_cast("decimal(38, 0)") for name in wide}
+    return source.mutate(**cells) if cells else source
+
+
+DUCKDB = Database(
+    name="duckdb",
+    tested=True,
+    dialect=OnDuckDB,
+    row_hash=hashes.applied(("md5_number", "string", "decimal(38, 0)")),
+    text=lambda digits: builtin("decode", ("binary",), "string")(_unhex(digits)),
+    bytes=_unhex,
+    byte_length="octet_length",
+    most_sums=300,
+    readable=_without_wide_integers,
+    rows=_fetched,
+    stream=_fetched_in_parts,
 )
-from mechanisms.tables.expressions.texts import FOLDED_ALIKE, WHITE_SPACE, expression_of
-
-_TEXTS = ("string", "string")
 
 
-def dialect_of(backend: Any) -> Callable[[Any], IbisDialect]:
-    """A function from a relation to the dialect of its database."""
+def _register(backend: Any) -> None:
+    create = backend.con.create_function
+    create("queryable_text", 1, lambda digits: bytes.fromhex(digits).decode(), deterministic=True)
+    create("queryable_bytes", 1, bytes.fromhex, deterministic=True)
+    sqlite_functions.register(backend.con)
+
+
+def _text_of_sqlite(digits: str) -> Expression:
+    return builtin("queryable_text", ("string",), "string")(digits)
+
+
+def _bytes_of_sqlite(digits: str) -> Expression:
+    return builtin("queryable_bytes", ("string",), "binary")(digits)
+
+
+def _temporary_view(backend: Any, source: Any) -> Any:
+    """On SQLite, whose parser limits nesting."""
+    import ibis
+
+    name = ibis.util.gen_name("queryable_view")
+    backend.con.execute(f'CREATE TEMP VIEW "{name}" AS {backend.compile(source)}')
+    return relation_of(backend, name, source.schema())
+
+
+def _explain(backend: Any, statement: str) -> None:
+    """Prepare it, which does not run it."""
+    backend.con.execute(f"EXPLAIN {statement}").close()
+
+
+SQLITE = Database(
+    name="sqlite",
+    tested=True,
+    dialect=OnSQLite,
+    digest=hashes.of_sqlite,
+    row_hash=hashes.short_of_sqlite,
+    text=_text_of_sqlite,
+    bytes=_bytes_of_sqlite,
+    holds_any_cell=True,
+    casts_fail=False,
+    most_sums=300,  # it takes 2,000 columns
+    uploaded_decimal=float,
+    open=_register,
+    view=_temporary_view,
+    accept=_explain,
+    rows=_fetched,
+    stream=_fetched_in_parts,
+)
+
+_SETTINGS = {"standard_conforming_strings": "on", "server_encoding": "UTF8"}
+
+
+def _require_session(backend: Any) -> None:
+    """Check that a Postgres session reads text constants by the SQL standard, and uses Unicode."""
+    for setting, needed in _SETTINGS.items():
+        with backend.con.cursor() as cursor:
+            [found] = cursor.execute(f"SHOW {setting}").fetchone()
+        if found != needed:
+            raise ValueError(f"set {setting} = {needed} in the session; it is {found}")
+
+
+def _bytes_on_postgres(digits: str) -> Expression:
+    return builtin("decode", ("string", "string"), "binary")(digits, "hex")
+
+
+def _by_cursor(backend: Any, _expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+    """By a cursor of the server, since the client's has all rows."""
+    import ibis
+
+    name = str(ibis.util.gen_name("queryable_found"))
+    with backend.con.transaction(), backend.con.cursor(name=name) as cursor:
+        yield from cursor.execute(statement)
+
+
+POSTGRES = Database(
+    name="postgres",
+    tested=True,
+    dialect=OnPostgres,
+    digest=hashes.applied(("md5", "string", "string")),
+    text=lambda digits: builtin("convert_from", ("binary", "string"), "string")(
+        _bytes_on_postgres(digits), "UTF8"
+    ),
+    bytes=_bytes_on_postgres,
+    has_nul=False,
+    most_sums=300,  # it takes 1,664 columns
+    open=_require_session,
+    rows=_fetched,
+    stream=_by_cursor,
+    within=lambda backend, timeout: limited(timeout, backend.con.cancel),
+)
+
+
+def _instants(backend: Any, source: Any) -> dict[str, Kind]:
+    """The columns of Spark that are instants. Ibis does not distinguish them from timestamps."""
+    fields = backend.raw_sql(backend.compile(source)).schema
+    instant = attrs.evolve(column_types.moments("instant", 1000), declared="timestamp")
+    return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
+
+
+def _collected(backend: Any, _expression: Any, statement: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in backend._session.sql(statement).collect()]
+
+
+def _iterated(backend: Any, _expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+    yield from map(tuple, backend._session.sql(statement).toLocalIterator())
+
+
+def _cached(backend: Any, name: str, chosen: str) -> Any:
+    """Spark keeps what it computes in memory, and on disk where that does not suffice."""
+    frame = backend._session.sql(chosen).cache()
+    frame.createOrReplaceTempView(name)
+    return frame
+
+
+def _drop_cached(backend: Any, name: str, frame: Any) -> None:
+    if frame is not None:
+        backend._session.catalog.dropTempView(name)
+        frame.unpersist()
+
+
+@contextmanager
+def _tagged(backend: Any, timeout: Fraction) -> Iterator[None]:
+    import ibis
+
+    session, tag = backend._session, ibis.util.gen_name("queryable")
+    session.addTag(tag)
+    try:
+        with limited(timeout, lambda: session.interruptTag(tag)):
+            yield
+    finally:
+        session.removeTag(tag)
+
+
+SPARK = Database(
+    name="pyspark",
+    tested=True,
+    dialect=OnSpark,
+    text=lambda digits: builtin("decode", ("binary", "string"), "string")(_unhex(digits), "UTF-8"),
+    bytes=_unhex,
+    quote="`",
+    uploaded_decimal=str,  # Ibis cannot give Spark a decimal that is missing
+    decimals_as_text=True,
+    kinds=_instants,
+    rows=_collected,
+    stream=_iterated,
+    keep=_cached,
+    drop=_drop_cached,
+    within=_tagged,
+)
+
+_OF_BINARY = (("to_utf8", "string", "binary"), ("md5", "binary", "binary"))
+_UPPER = hashes.applied(*_OF_BINARY, ("to_hex", "binary", "string"))
+_MD5 = hashes.applied(("md5", "string", "string"))
+
+DATABASES = {
+    each.name: each
+    for each in (
+        *(DUCKDB, SQLITE, POSTGRES, SPARK),
+        Database(name="athena", digest=_UPPER),
+        Database(name="trino", digest=_UPPER),
+        Database(
+            name="bigquery",
+            digest=hashes.applied(("md5", "string", "binary"), ("to_hex", "binary", "string")),
+        ),
+        Database(
+            name="clickhouse",
+            digest=hashes.applied(("MD5", "string", "binary"), ("hex", "binary", "string")),
+        ),
+        Database(name="mysql", digest=_MD5),
+        Database(name="oracle", digest=hashes.of_oracle),
+        Database(name="risingwave", digest=_MD5),
+        Database(name="snowflake", digest=_MD5),
+    )
+}
+"""The databases of which more is known than Ibis knows, by name."""
+
+
+def database_of(backend: Any) -> Database:
+    """What is known of the database of a connection."""
+    return DATABASES.get(backend.name) or Database(name=backend.name)
+
+
+def statement_of(backend: Any, expression: Any) -> str:
+    """The SQL of an expression.
+
+    Raises:
+        ValueError: the database does not have what the expression needs.
+    """
+    try:
+        return str(backend.compile(expression))
+    except Exception:
+        raise _too_large(backend) from None
+
+
+def require_accepted(backend: Any, statement: str) -> None:
+    """Check that the database accepts the size of a statement. It is not run.
+
+    Raises:
+        ValueError: it does not.
+    """
+    try:
+        database_of(backend).accept(backend, statement)
+    except Exception:
+        raise _too_large(backend) from None
+
+
+def _too_large(backend: Any) -> ValueError:
+    return ValueError(
+        f"use fewer constants, or nest fewer predicates: the query is too large for "
+        f"{backend.name}, or uses a function that it does not have"
+    )
+
+
+def in_front(backend: Any, name: str, rows: str, statement: str) -> str:
+    """A statement that reads a relation of this name, with the rows of the relation in front."""
+    quote = database_of(backend).quote
+    others = statement.removeprefix("WITH ")
+    comma = "" if others == statement else ","
+    return f"WITH {quote}{name}{quote} AS ({rows}){comma} {others}"
+
+
+def relation_of(backend: Any, name: str, schema: Any) -> Any:
+    """The relation of this name, which need not exist yet."""
     import ibis.expr.operations as ops
 
-    kinds = {"duckdb": OnDuckDB, "postgres": OnPostgres, "pyspark": OnSpark, "sqlite": OnSQLite}
-    kind = kinds.get(backend.name, IbisDialect)
-    constants, has_nan = constants_of(backend), bool(backend.has_operation(ops.IsNan))
-    if kind is OnSQLite:
-        sqlite_functions.register(backend.con)
-    return lambda relation: kind(relation, constants, has_nan, backend)
+    return ops.DatabaseTable(name=name, schema=schema, source=backend).to_expr()
 
 
-class _Parsing(IbisDialect):
-    """Texts that are read as values after they have been matched."""
+def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement, or of its expression where SQL is not run directly."""
+    backend._run_pre_execute_hooks(expression)  # tables in memory are registered
+    with _interruptible(statement):
+        return database_of(backend).rows(backend, expression, statement)
 
-    def _follows(self, text: Expression, grammar: str) -> Expression:
-        """Whether the whole text matches a regular expression."""
-        raise TypeError(grammar)
 
-    def parsed(self, to: str, text: Expression) -> Expression:
-        """A value of what follows the grammar."""
-        return self._once(text, getattr(self, f"_{to}"))
+def stream_of(backend: Any, expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+    """As `rows_of`, one row after the other; not all of them are in memory where this is known."""
+    backend._run_pre_execute_hooks(expression)
+    with _interruptible(statement):
+        yield from database_of(backend).stream(backend, expression, statement)
 
-    def _integer(self, text: Expression) -> Expression:
-        short = text.length() <= self._untyped(MOST_CHARACTERS)
-        digits = builtin("split_part", ("string", "string", "int32"), "string")(
-            text, self.constants.text("."), self._untyped(1).cast("int32")
-        )
-        return self.where(self._follows(text, INTEGER) & short, self._read_integer(digits))
 
-    def _read_integer(self, digits: Expression) -> Expression:
-        return digits.try_cast("int64").nullif(self._untyped(-(2**63)))
+def execute(backend: Any, statement: str) -> None:
+    """Run a statement without rows."""
+    with _interruptible(statement), backend._safe_raw_sql(statement):
+        pass
 
-    def _number(self, text: Expression) -> Expression:
-        short = text.length() <= self._untyped(MOST_CHARACTERS)
-        return self.where(self._follows(text, NUMBER) & short, self._read_number(text))
 
-    def _read_number(self, text: Expression) -> Expression:
-        return text.try_cast("float64")
+def _interruptible(statement: str) -> Any:
+    """Ibis's functions on SQLite may fail on a cell; in their absence a failure is an interrupt."""
+    return interrupts(total="_ibis_" not in statement)
 
-    def _boolean(self, text: Expression) -> Expression:
-        cases = [(self._follows(text, TRUE), self.truth(True))]
-        cases += [(self._follows(text, FALSE), self.truth(False))]
-        return self.cases(cases, self.nothing(Kind("boolean")))
 
-    def _date(self, text: Expression) -> Expression:
-        return self.where(self._dated(text, DATE), self._read(text, "date"))
+def within(backend: Any, timeout: Fraction | None) -> AbstractContextManager[None]:
+    """Interrupt the statements of the block if it takes longer than the timeout.
 
-    def _timestamp(self, text: Expression) -> Expression:
-        micros = text.left(MICROSECONDS)
-        return self.where(self._dated(text, TIMESTAMP), self._read(micros, "timestamp"))
-
-    def _dated(self, text: Expression, grammar: str) -> Expression:
-        return self._follows(text, grammar) & (text.left(4) != self.constants.text("0000"))
-
-    def _read(self, text: Expression, to: str) -> Expression:
-        return text.try_cast(to)
-
-
-@attrs.frozen
-class OnDuckDB(_Parsing):
-    """DuckDB, with the functions that `sql` uses."""
-
-    computes = True
-
-    def _follows(self, text: Expression, grammar: str) -> Expression:
-        match = builtin("regexp_full_match", _TEXTS, "boolean")
-        return match(text, self.constants.text(grammar))
-
-    def ordered(self, text: Expression) -> Expression:
-        """Its bytes: the column or the session may have a collation."""
-        return builtin("encode", ("string",), "binary")(text)
-
-    def nearest(self, cell: Expression, kind: Kind) -> Expression:
-        """A cast; casts of long decimals are not correctly rounded."""
-        long = kind.name == "decimal" and kind.high >= 10**15
-        return self.as_double(cell.cast("string") if long else cell)
-
-    def _stripped(self, text: Expression) -> Expression:
-        return builtin("trim", _TEXTS, "string")(text, self.constants.text(WHITE_SPACE))
-
-    def changed(self, function: str, text: Expression) -> Expression:
-        """Its own functions where they give the same, as `translate` is slow."""
-        if function == "strip":
-            return self._stripped(text)
-        own = builtin(function, ("string",), "string")
-        translated = super().changed
-        return self._once(
-            text,
-            lambda x: self.when(
-                self._follows(x, f"[{FOLDED_ALIKE}]*"), own(x), translated(function, x)
-            ),
-        )
-
-    def matched(self, text: Expression, how: str, pattern: str) -> Expression:
-        """`like` as a regular expression of RE2."""
-        if how == "like":
-            return self._follows(text, f"(?s:{expression_of(pattern, atomic=False)})")
-        name = {"contains": "contains", "starts with": "starts_with", "ends with": "suffix"}[how]
-        return builtin(name, _TEXTS, "boolean")(text, self.constants.text(pattern))
-
-    def utc(self, cell: Expression, kind: Kind) -> Expression:
-        """Without the calendar of time zones, which is Julian before 1582."""
-        declared, make = str(cell.type()), builtin("make_timestamp", ("int64",), "timestamp")
-        if kind.step == 1:
-            ns = builtin("epoch_ns", (declared,), "int64")(cell)
-            return make((ns - ((ns % 1000) + 1000) % 1000) // 1000)
-        if kind.name == "instant":
-            return make(builtin("epoch_us", (declared,), "int64")(cell))
-        return cell
-
-    def days_between(self, day: Expression, other: Expression) -> Expression:
-        """The number of midnights between them."""
-        count = builtin("date_diff", ("string", "date", "date"), "int64")
-        return count(self.constants.text("day"), other, day).cast("float64")
-
-
-@attrs.frozen
-class OnPostgres(_Parsing):
-    """Postgres. Texts are searched in the database's own collation, whatever the column's is."""
-
-    computes = True
-
-    def ordered(self, text: Expression) -> Expression:
-        """Its bytes: collations have other orders."""
-        encode = builtin("convert_to", _TEXTS, "binary")
-        return encode(text, self.constants.text("UTF8"))
-
-    def nearest(self, cell: Expression, kind: Kind) -> Expression:
-        """A cast; NaN of a decimal becomes null."""
-        number = self.as_double(cell)
-        if kind.name != "decimal":
-            return number
-        import ibis
-
-        return number.nullif(ibis.literal(float("nan")))
-
-    def _plain(self, text: Expression) -> Expression:
-        """The text without the collation of its column, which may not support a search.
-
-        A function's result has none here; a choice between columns has theirs.
-        """
-        import ibis
-
-        computed = isinstance(text.op(), ibis.expr.operations.ScalarUDF)
-        return text if computed else self.uncollated(text)
-
-    def uncollated(self, text: Expression) -> Expression:
-        """The text of its bytes."""
-        decode = builtin("convert_from", ("binary", "string"), "string")
-        return decode(self.ordered(text), self.constants.text("UTF8"))
-
-    def changed(self, function: str, text: Expression) -> Expression:
-        """Letters are translated."""
-        return super().changed(function, self._plain(text))
-
-    def parsed(self, to: str, text: Expression) -> Expression:
-        """A value of what follows the grammar."""
-        return super().parsed(to, self._plain(text))
-
-    def _follows(self, text: Expression, grammar: str) -> Expression:
-        match = builtin("textregexeq", _TEXTS, "boolean")
-        return match(text, self.constants.text(f"^({grammar})$"))
-
-    def matched(self, text: Expression, how: str, pattern: str) -> Expression:
-        """Functions of text."""
-        text, constant = self._plain(text), self.constants.text(pattern)
-        match how:
-            case "contains":
-                found = builtin("strpos", _TEXTS, "int64")(text, constant)
-                return found > self._untyped(0)
-            case "starts with":
-                return builtin("starts_with", _TEXTS, "boolean")(text, constant)
-            case "ends with":
-                return text.right(len(pattern)) == constant
-        escaped = self.constants.text(pattern.replace("\\", "\\\\"))
-        return builtin("textlike", _TEXTS, "boolean")(text, escaped)
-
-    def utc(self, cell: Expression, kind: Kind) -> Expression:
-        """An instant in UTC."""
-        if kind.name != "instant":
-            return cell
-        zoned = builtin("timezone", ("string", str(cell.type())), "timestamp")
-        return zoned(self.constants.text("UTC"), cell)
-
-    def days_between(self, day: Expression, other: Expression) -> Expression:
-        """The function behind its minus."""
-        return builtin("date_mi", ("date", "date"), "int32")(day, other).cast("float64")
-
-    def written(self, cell: Expression, kind: Kind) -> Expression:
-        """Dates by ISO 8601, whatever the session's style is."""
-        if kind.name != "date":
-            return cell.cast("string")
-        form = builtin("to_char", ("timestamp", "string"), "string")
-        return form(self.midnight(cell), self.constants.text("YYYY-MM-DD"))
-
-    def _read(self, text: Expression, to: str) -> Expression:
-        return text.cast(to)
-
-    def _read_integer(self, digits: Expression) -> Expression:
-        significant = self._follows(digits, "[+-]?0*[0-9]{1,19}")
-        number = digits.cast("decimal(38, 0)")
-        within = (number <= self.whole(2**63 - 1)) & (number >= self.whole(1 - 2**63))
-        return self.where(significant, self.where(within, self.as_whole(number)))
-
-    def _read_number(self, text: Expression) -> Expression:
-        """An exact decimal first: a float beyond the range is an error on Postgres."""
-        replaced = builtin("regexp_replace", ("string",) * 3, "string")
-        nothing = self.constants.text("")
-        mantissa = replaced(text, self.constants.text("[eE].*"), nothing).cast("decimal")
-        exponent = replaced(text, self.constants.text("^[^eE]*[eE]?"), nothing)
-        power = self.when(exponent == nothing, self._untyped(0), exponent.cast("int64"))
-        size = text.cast("decimal").abs()
-        zero, inf = self.double(0.0), self.double(float("inf"))
-        beyond, below = (self.constants.text(each).cast("decimal") for each in _ENDS)
-        cases = [
-            (self._follows(text, "[+-]?[iI].*"), inf),
-            (mantissa == self._untyped(0), zero),
-            (power > self._untyped(800), inf),
-            (power < self._untyped(-800), zero),
-            (size >= beyond, inf),
-            (size <= below, zero),
-        ]
-        value = self.cases(cases, size.cast("float64"))
-        return self.when(text.left(1) == self.constants.text("-"), -value, value)
-
-
-_ENDS = str(2**1024 - 2**970), f"0.{str(5**1075).zfill(1075)}"
-"""Decimals at which the nearest float becomes infinite, and zero."""
-
-
-@attrs.frozen
-class OnSpark(_Parsing):
-    """Spark, in a session whose time zone is UTC where times are computed with."""
-
-    computes = True
-
-    def ordered(self, text: Expression) -> Expression:
-        """Its bytes: the column may have a collation."""
-        return text.cast("binary")
-
-    def _follows(self, text: Expression, grammar: str) -> Expression:
-        match = builtin("regexp_like", _TEXTS, "boolean")
-        return match(text, self.constants.text(f"(?s)\\A(?:{grammar})\\z"))
-
-    def matched(self, text: Expression, how: str, pattern: str) -> Expression:
-        """`like` as a regular expression of Java, with atomic groups."""
-        if how == "like":
-            return self._follows(text, expression_of(pattern, atomic=True))
-        name = {"contains": "contains", "starts with": "startswith", "ends with": "endswith"}[how]
-        return builtin(name, _TEXTS, "boolean")(text, self.constants.text(pattern))
-
-    def utc(self, cell: Expression, kind: Kind) -> Expression:
-        """The cell: an instant is shown in the session's time zone."""
-        zone = self.backend._session.conf.get("spark.sql.session.timeZone")
-        if zone not in ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"):
-            raise TypeError(
-                f"set spark.sql.session.timeZone to UTC; it is {zone}, and times are computed in it"
-            )
-        return cell
-
-    def days_between(self, day: Expression, other: Expression) -> Expression:
-        """Its own difference."""
-        return builtin("datediff", ("date", "date"), "int32")(day, other).cast("float64")
-
-    def truncated(self, unit: str, moment: Expression, kind: Kind) -> Expression:
-        """`trunc` of dates."""
-        if unit in ("hour", "day"):
-            return IbisDialect.truncated(self, unit, moment, kind)
-        day = moment if kind.name == "date" else self.day(moment)
-        return builtin("trunc", ("date", "string"), "date")(day, self.constants.text(unit))
-
-
-@attrs.frozen
-class OnSQLite(IbisDialect):
-    """SQLite, with Python's functions, which raise for no cell."""
-
-    computes = True
-
-    def _call(self, name: str, result: str, value: Expression, *given: str) -> Expression:
-        """A function of `sqlite_functions`, of a cell and constants.
-
-        A text in a column of numbers could be invalid, which is an error when it is passed.
-        """
-        if value.type().is_numeric() or value.type().is_boolean():
-            value = self._if_number(value, value)
-        constants = [self.constants.text(each) for each in given]
-        kinds = (str(value.type()), *("string" for _ in given))
-        return builtin(f"queryable_{name}", kinds, result)(value, *constants)
-
-    def _of_text(self, name: str, result: str, text: Expression, *given: str) -> Expression:
-        """A function of the bytes of a text."""
-        return self._call(name, result, text.cast("string").cast("binary"), *given)
-
-    def tamed(self, value: Expression) -> Expression:
-        """By a function."""
-        return self._call("tamed", "float64", value)
-
-    def nearest(self, cell: Expression, kind: Kind) -> Expression:
-        """A cast, and null for a text in a column of numbers."""
-        return self._if_number(cell, self.as_double(cell))
-
-    def _if_number(self, cell: Expression, value: Expression) -> Expression:
-        """The value, and null where the cell of a column is no number."""
-        import ibis
-
-        if not isinstance(cell.op(), ibis.expr.operations.Field):
-            return value
-        found = builtin("typeof", (str(cell.type()),), "string")(cell)
-        return self.where(found.isin(["integer", "real"]), value)
-
-    def truncated_float(self, value: Expression) -> Expression:
-        """By a function."""
-        return self._call("whole", "int64", value)
-
-    def narrowed(self, value: Expression) -> Expression:
-        """By a function."""
-        return self._call("narrow", "int64", value)
-
-    def typed(self, cell: Expression) -> Expression:
-        """Null for a text, which a function would not take."""
-        return self._if_number(cell, cell)
-
-    def as_truth(self, value: Expression) -> Expression:
-        """By a function."""
-        return self._call("as_truth", "boolean", value)
-
-    def ordered(self, text: Expression) -> Expression:
-        """The text, without a collation of its column."""
-        return text + self.constants.text("")
-
-    def changed(self, function: str, text: Expression) -> Expression:
-        """By a function."""
-        return self._of_text(function, "string", text)
-
-    def matched(self, text: Expression, how: str, pattern: str) -> Expression:
-        """By a function."""
-        return self._of_text("matches", "boolean", text, how, pattern)
-
-    def written(self, cell: Expression, kind: Kind) -> Expression:
-        """Integers by a cast, booleans by a function, dates as they are."""
-        if kind.name == "boolean":
-            return self._call("truth_text", "string", cell)
-        return cell.cast("string")
-
-    def parsed(self, to: str, text: Expression) -> Expression:
-        """By a function."""
-        result = {"integer": "int64", "number": "float64"}.get(to, to)
-        return self._of_text(f"read_{to}", result, text)
-
-    def utc(self, cell: Expression, kind: Kind) -> Expression:
-        """The text of a time, in one form."""
-        return self._of_text("moment", "timestamp", cell)
-
-    def calendar_day(self, cell: Expression) -> Expression:
-        """The text of a date, if it is one."""
-        return self._of_text("calendar_day", "date", cell)
-
-    def day(self, moment: Expression) -> Expression:
-        """By a function."""
-        return self._call("day", "date", moment)
-
-    def midnight(self, day: Expression) -> Expression:
-        """By a function."""
-        return self._call("midnight", "timestamp", day)
-
-    def part(self, part: str, moment: Expression, kind: Kind) -> Expression:
-        """By a function."""
-        return self._call("part", "int64", moment, part)
-
-    def truncated(self, unit: str, moment: Expression, kind: Kind) -> Expression:
-        """By a function."""
-        return self._call("truncated", "timestamp" if unit == "hour" else "date", moment, unit)
-
-    def days_between(self, day: Expression, other: Expression) -> Expression:
-        """By a function."""
-        return builtin("queryable_days_between", ("date", "date"), "float64")(day, other)
+    Raises:
+        TimeoutError: it took longer.
+    """
+    if timeout is None:
+        return nullcontext()
+    return database_of(backend).within(backend, timeout)

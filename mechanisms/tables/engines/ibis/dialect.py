@@ -1,5 +1,6 @@
 """Ibis expressions that are the same on every database."""
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,7 +11,6 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.ibis.backends import Constants
 from mechanisms.tables.engines.whole import MOST, in_64_bits, in_domain
 from mechanisms.tables.expressions.column_types import DAY, Kind
 from mechanisms.tables.expressions.computed import LARGEST, LEAST
@@ -47,6 +47,60 @@ def _since(micros: int) -> datetime:
         return datetime(1970, 1, 1) + timedelta(microseconds=micros)  # noqa: DTZ001 (the column's)
     except OverflowError:
         raise TypeError("give a time before the year 10000 to a table of Ibis") from None
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9 _.,/+-]*")
+
+
+@attrs.frozen
+class Constants:
+    """Constants of text and bytes, made with the functions of one database.
+
+    One rule holds: nothing is written into a statement that an escape convention, a session's
+    setting or a substitution of variables could interpret. Text with characters other than
+    letters, digits and a few signs is written in hexadecimal digits.
+
+    Args:
+        name: of the database, for errors.
+        _text, _bytes: expressions of hexadecimal digits; None if no way to write them is known.
+        has_nul: whether a text may contain the character NUL.
+    """
+
+    name: str
+    _text: Callable[[str], Expression] | None = None
+    _bytes: Callable[[str], Expression] | None = None
+    has_nul: bool = True
+
+    def text(self, value: str) -> Expression:
+        """A text, written in hexadecimal digits unless it is plain.
+
+        Raises:
+            TypeError: the database cannot hold it, or no way to write it there is known.
+        """
+        import ibis
+
+        if _PLAIN.fullmatch(value):
+            return ibis.literal(value)
+        if self._text is None:
+            raise TypeError(
+                f"use only letters A to Z, digits, spaces and _ . , / + - in constants of text on "
+                f"{self.name}"
+            )
+        if not self.has_nul and "\0" in value:
+            raise TypeError(
+                f"leave NUL characters out of constants: {self.name} has no text with one"
+            )
+        return self._text(value.encode().hex())
+
+    def bytes(self, value: bytes) -> Expression:
+        """Bytes, written in hexadecimal digits.
+
+        Raises:
+            TypeError: no way to write them on this database is known.
+        """
+        if self._bytes is None:
+            raise TypeError(f"leave constants of bytes out: they cannot be written on {self.name}")
+        return self._bytes(value.hex())
 
 
 @attrs.frozen
@@ -115,11 +169,7 @@ class IbisDialect:
     def present(self, cell: Expression, kind: Kind) -> Expression:
         """Whether the cell is neither null nor NaN."""
         there = cell.notnull()
-        if kind.name == "decimal" and self.constants.name == "postgres":  # its NUMERIC has NaN
-            cell = cell.cast("float64")
-        elif kind.name != "float" or not self.has_nan:
-            return there
-        return there & ~cell.isnan()
+        return there & ~cell.isnan() if kind.name == "float" and self.has_nan else there
 
     def one_of(self, cell: Expression, values: Sequence[Expression]) -> Expression:
         """Whether the cell equals one of the values; null if there is no cell."""

@@ -13,23 +13,18 @@ import attrs
 
 from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.files.misread import Misread
-from mechanisms.tables.engines.ibis.backends import (
-    as_view,
+from mechanisms.tables.engines.ibis.databases import (
+    database_of,
     in_front,
-    instants_of_spark,
     relation_of,
     require_accepted,
-    require_session,
     rows_of,
     statement_of,
     stream_of,
     within,
-    without_wide_integers,
 )
-from mechanisms.tables.engines.ibis.databases import dialect_of
 from mechanisms.tables.engines.ibis.found import FindPlan, find_statement
-from mechanisms.tables.engines.ibis.hashes import TESTED, digest_of, row_hash_of
-from mechanisms.tables.engines.ibis.kept import KEEPING, MOST, KeptRows, running
+from mechanisms.tables.engines.ibis.kept import MOST, KeptRows, running
 from mechanisms.tables.engines.ibis.keys import Keys
 from mechanisms.tables.engines.ibis.misread import misread_on
 from mechanisms.tables.engines.ibis.rows import Bounded, Rows
@@ -44,10 +39,6 @@ from mechanisms.tables.requests.discovery import Discovery, Found, in_batches
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.errors import PrivacyWarning
-
-_MOST_SUMS = {"duckdb": 300, "sqlite": 300, "postgres": 300}
-"""How many sums one statement has: Postgres takes 1,664 columns, SQLite 2,000, Spark compiles 100.
-"""
 
 _MOST_CHOICES = 64
 """How many statements that choose rows are remembered."""
@@ -121,28 +112,29 @@ class Ibis(Engine):
         if not isinstance(source, ibis.Table):
             raise TypeError(f"give an Ibis table; source is a {type(source).__name__} of Ibis")
         self.backend = source.get_backend()
-        require_row_wise(source, self.backend.name)
-        require_session(self.backend)
+        self.database = database_of(self.backend)
+        require_row_wise(source, casts_fail=self.database.casts_fail)
+        self.database.open(self.backend)
         schema = source.schema()
         self.narrowed = columns is not None
         wanted = list(schema) if columns is None else list(columns)
         for name in wanted:
             if name not in schema:
                 raise ValueError(no_column(name, schema))
-        self.source = without_wide_integers(self.backend, source.select(*wanted))
+        self.source = self.database.readable(self.backend, source.select(*wanted))
         self.kinds = self.kinds_of(self.source)
-        self.digest = digest_of(self.backend)
-        if self.backend.name not in TESTED:
+        self.digest = self.database.digest(self.backend)
+        if not self.database.tested:
             warnings.warn(
                 f"no test runs on {self.backend.name}: compare some statistics of rows that you "
                 "know with the same on DuckDB, SQLite, Postgres or Spark before you rely on it",
                 PrivacyWarning,
                 stacklevel=4,
             )
-        self._row_hash = row_hash_of(self.backend)
-        self._dialect = dialect_of(self.backend)
+        self._row_hash = self.database.row_hash(self.backend)
+        self._dialect = self.database.dialect_on(self.backend)
         self.misread = misread_on(self.backend, self.source, self.kinds, self._dialect)
-        self.can_be_interrupted = self.backend.name in KEEPING  # others are not known to be
+        self.can_be_interrupted = self.database.tested  # others are not known to be
         self._forget()
 
     def _forget(self) -> None:
@@ -155,7 +147,7 @@ class Ibis(Engine):
         """The kinds of the columns of an expression."""
         schema = source.schema()
         kinds = {name: kind_of(schema[name]) for name in schema}
-        return kinds | instants_of_spark(self.backend, source)
+        return {**kinds, **self.database.kinds(self.backend, source)}
 
     @property
     def rows(self) -> Rows:
@@ -169,7 +161,7 @@ class Ibis(Engine):
     def ask(self, source: Any, kinds: Mapping[str, Kind]) -> None:
         """Read other rows from now on."""
         self._read = source  # an uploaded table is dropped when nothing refers to it
-        self.source, self.kinds = as_view(self.backend, source), kinds
+        self.source, self.kinds = self.database.view(self.backend, source), kinds
         self._forget()
 
     def present(self, rows: Any, column: str) -> Expression:
@@ -201,12 +193,12 @@ class Ibis(Engine):
         if per is not None and not requests[0].sizes:
             rows = Bounded(per.column, per.max_rows, choice)
             relation, chosen = self._choice(rows, columns)
-            if self.backend.name in KEEPING:
+            if self.database.tested:
                 name = self._kept.name(rows)
                 relation = relation_of(self.backend, name, relation.schema())
         totals = totals_of(relation, requests, choice, self.rows, self._keys)
         statement = alone = statement_of(self.backend, totals.expression)
-        if rows is not None and self.backend.name in KEEPING:
+        if rows is not None and self.database.tested:
             alone = in_front(self.backend, name, chosen, statement)
         require_accepted(self.backend, alone)
         return Plan(requests, choice, rows, columns, totals, statement, alone)
@@ -234,7 +226,7 @@ class Ibis(Engine):
         found: list[list[tuple[int, ...]]] = [[] for _ in plans]
         with self._guarded():
             self._keep(plans)
-        for places in joint(requests, _MOST_SUMS.get(self.backend.name, 50)):
+        for places in joint(requests, self.database.most_sums):
             try:
                 several = self._planned(tuple(requests[place] for place in places), choice)
             except ValueError:  # too large for the database

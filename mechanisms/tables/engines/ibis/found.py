@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.ibis.backends import require_accepted, statement_of
+from mechanisms.tables.engines.ibis.databases import database_of, require_accepted, statement_of
 from mechanisms.tables.engines.ibis.dialect import builtin
 from mechanisms.tables.engines.ibis.rows import Rows, fresh, text_of
 from mechanisms.tables.engines.protocol import Choice
@@ -45,7 +45,7 @@ def find_statement(
         KeyError, TypeError: the columns do not fit.
         ValueError: the database does not accept so large a statement.
     """
-    compiler = table.compiler(source)
+    database, compiler = database_of(backend), table.compiler(source)
     operands = [compiler.operand(column) for column in asked.columns]
     for column, operand in zip(asked.columns, operands, strict=True):
         require_discoverable(operand.kind, operand_name(column))
@@ -63,14 +63,14 @@ def find_statement(
         if kind.name == "date":  # others are no dates of Python's
             first, last = (table.dialect(rows).literal(DATE, day) for day in (_FIRST, _LAST))
             rows = rows.filter((rows[name] >= first) & (rows[name] <= last))
-        if backend.name == "sqlite":
+        if database.holds_any_cell:
             rows = rows.filter(_is_stored(rows[name], kind))
     dialect = table.dialect(rows)
 
     def grouped_by(name: str, kind: Kind) -> Expression:
         if kind.name == "text":
             return _bytes(dialect.ordered(rows[name]))
-        if kind.name == "date" and backend.name == "sqlite":  # as text, which may be invalid
+        if kind.name == "date" and database.holds_any_cell:  # as text, which may be invalid
             return _bytes(rows[name].cast("string"))
         return rows[name]
 
@@ -78,7 +78,7 @@ def find_statement(
         key: grouped_by(name, kind) for key, name, kind in zip(keys, cells, kinds, strict=True)
     }
     rows = rows.mutate(**grouped)
-    length = builtin("octet_length" if backend.name == "duckdb" else "length", ("binary",), "int64")
+    length = builtin(database.byte_length, ("binary",), "int64")
     long = [key for key, kind in zip(keys, kinds, strict=True) if kind.name in ("text", "bytes")]
     rows = rows.filter(*(length(rows[key]) <= MOST_BYTES for key in long)) if long else rows
     if asked.per is not None:

@@ -9,7 +9,6 @@ from copy import copy
 from typing import Any
 
 from mechanisms.tables.engines.duckdb.joins import EXACT, Pairs, Rows, key_for, public_rows, unlike
-from mechanisms.tables.engines.ibis.backends import instants_of_spark
 from mechanisms.tables.engines.ibis.engine import Ibis, kind_of
 from mechanisms.tables.engines.ibis.keys import in_memory
 from mechanisms.tables.engines.ibis.rows import fresh, text_of
@@ -29,8 +28,8 @@ def join_public(
     public = in_memory(left.backend, rows)
     left.upload(public)
     kinds = {name: kind_of(public.schema()[name]) for name in columns}
-    instants = instants_of_spark(left.backend, public)
-    kinds |= {name: kind for name, kind in instants.items() if name in kinds}
+    told = left.database.kinds(left.backend, public)
+    kinds |= {name: kind for name, kind in told.items() if name in kinds}
     mine = [_comparable(left, left.source, name) for name, _ in on]
     return _joined(left, left.source, public, mine, names, kinds, inner=inner)
 

@@ -11,12 +11,8 @@ from threading import RLock
 from typing import Any
 from weakref import finalize
 
-from mechanisms.tables.engines.ibis.backends import execute
-from mechanisms.tables.engines.ibis.hashes import TESTED
+from mechanisms.tables.engines.ibis.databases import database_of
 from mechanisms.tables.engines.ibis.rows import Bounded
-
-KEEPING = TESTED
-"""Databases whose temporary tables are tested. On others rows are chosen for each question."""
 
 MOST = 8
 """How many sets of kept rows one table has at a time; the one that was used longest ago goes."""
@@ -39,7 +35,7 @@ class KeptRows:
         self._names: dict[Bounded, str] = {}
         self._columns: dict[Bounded, tuple[str, ...]] = {}
         self._made: dict[str, Any] = {}  # by name, also what is half made
-        self._keeps = backend.name in KEEPING
+        self._keeps = database_of(backend).tested  # elsewhere rows are chosen for each question
         self._finish = finalize(self, _let_go, backend, self._made)
 
     def name(self, rows: Bounded) -> str:
@@ -84,25 +80,12 @@ class KeptRows:
         name = self.name(rows)
         if name in self._made:
             with suppress(Exception):  # then the next attempt, or the end of the session, drops it
-                _drop(self.backend, name, self._made[name])
+                database_of(self.backend).drop(self.backend, name, self._made[name])
                 del self._made[name]
 
     def _make(self, name: str, chosen: str) -> None:
         self._made[name] = None
-        if self.backend.name != "pyspark":
-            execute(self.backend, f'CREATE TEMP TABLE "{name}" AS {chosen}')
-            return
-        # Spark keeps what it computes in memory, and on disk where that does not suffice.
-        self._made[name] = frame = self.backend._session.sql(chosen).cache()
-        frame.createOrReplaceTempView(name)
-
-
-def _drop(backend: Any, name: str, frame: Any) -> None:
-    if backend.name != "pyspark":
-        execute(backend, f'DROP TABLE IF EXISTS "{name}"')
-    elif frame is not None:
-        backend._session.catalog.dropTempView(name)
-        frame.unpersist()
+        self._made[name] = database_of(self.backend).keep(self.backend, name, chosen)
 
 
 _running: list[bool] = []
@@ -128,4 +111,4 @@ def _let_go(backend: Any, made: dict[str, Any]) -> None:
         return
     for name in list(made):
         with suppress(Exception):  # the connection may be closed, and its tables gone
-            _drop(backend, name, made.pop(name))
+            database_of(backend).drop(backend, name, made.pop(name))

@@ -7,7 +7,7 @@ statement.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mechanisms.tables.engines.ibis.hashes import TESTED
+from mechanisms.tables.engines.ibis.databases import database_of
 from mechanisms.tables.engines.ibis.rows import Rows, fresh
 from mechanisms.tables.expressions.column_types import Kind, member
 from mechanisms.tables.requests.request import Bins, Categories, Combinations, Request
@@ -31,15 +31,15 @@ def in_memory(backend: Any, rows: Any) -> Any:
     data = rows.rename_columns(list(safe))
     schema = ibis.Schema.from_pyarrow(data.schema)
     decimals = {name: kind for name, kind in schema.items() if kind.is_decimal()}
-    if backend.name in ("sqlite", "pyspark"):
+    database = database_of(backend)
+    if (wanted := database.uploaded_decimal) is not None:
         import pandas as pd
 
         cells = {name: data.column(name).to_pylist() for name in safe}
-        wanted = float if backend.name == "sqlite" else str
         for name in decimals:
             cells[name] = [None if cell is None else wanted(cell) for cell in cells[name]]
         data = pd.DataFrame({name: pd.Series(cells[name], dtype=object) for name in safe})
-    if backend.name == "pyspark" and decimals:
+    if database.decimals_as_text and decimals:
         texts = dict.fromkeys(decimals, "string")
         table = ibis.memtable(data, schema={**schema, **texts}).cast(decimals)
     else:
@@ -51,7 +51,7 @@ class Keys:
     """The uploaded keys of one engine. They are public, and stay until the connection ends."""
 
     def __init__(self, backend: Any) -> None:
-        self.backend = backend
+        self.backend, self._tested = backend, database_of(backend).tested
         self._tables: dict[tuple[Any, ...], Any] = {}
 
     def grouped(
@@ -74,7 +74,7 @@ class Keys:
             if isinstance(each, Combinations):
                 code = each.code([rows[name] for name in mine])
                 codes = dict.fromkeys(each.code(place) for place in each.places)
-                if len(codes) > FEW and self.backend.name in TESTED:
+                if len(codes) > FEW and self._tested:
                     column = fresh("code", [*kinds, *rows.columns])
                     rows = self._joined(rows, code, column, [(code,) for code in codes])
                 else:
@@ -83,7 +83,7 @@ class Keys:
 
     def _joins(self, by: Categories | Bins, kinds: dict[str, Kind]) -> bool:
         """Whether the keys are many, and of a kind that is compared exactly."""
-        if isinstance(by, Bins) or len(by.values) <= FEW or self.backend.name not in TESTED:
+        if isinstance(by, Bins) or len(by.values) <= FEW or not self._tested:
             return False
         kind = kinds[by.column] if isinstance(by.column, str) and by.column in kinds else None
         return kind is not None and (
@@ -101,16 +101,16 @@ class Keys:
         assert isinstance(by, Categories)
         assert isinstance(by.column, str)
         kind, cell = kinds[by.column], rows[by.column]
+        if kind.name == "text":
+            cell = table.dialect(rows).ordered(cell)
         places: dict[Any, int] = {}
         for index, value in enumerate(by.values):
             key = member(kind, value)
             if key is not None:
                 if kind.name == "text":
                     written = key.encode()  # half a character is refused
-                    key = key if self.backend.name == "sqlite" else written
+                    key = written if cell.type().is_binary() else key
                 places.setdefault(key, index)
-        if kind.name == "text":
-            cell = table.dialect(rows).ordered(cell)
         return self._joined(rows, cell, name, list(places.items()))
 
     def _joined(self, rows: Any, cell: Any, name: str, keys: Sequence[Any]) -> Any:

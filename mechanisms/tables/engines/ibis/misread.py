@@ -9,8 +9,8 @@ from typing import Any
 
 from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.files.misread import Finding, Misread
-from mechanisms.tables.engines.ibis.backends import rows_of, statement_of
-from mechanisms.tables.engines.ibis.databases import OnSQLite
+from mechanisms.tables.engines.ibis.databases import database_of, rows_of, statement_of
+from mechanisms.tables.engines.ibis.dialects import OnSQLite
 from mechanisms.tables.expressions.column_types import Kind
 
 _ROWS = 100_000  # more would take longer than a question
@@ -31,7 +31,7 @@ def misread_on(
     """How many cells of the first 100,000 rows are missing because they are of another type."""
     import ibis
 
-    if backend.name != "sqlite":
+    if not database_of(backend).holds_any_cell:
         return None
     first = source.limit(_ROWS)
     on = dialect(first)

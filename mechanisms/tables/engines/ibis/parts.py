@@ -5,7 +5,6 @@ from copy import copy
 from typing import Any
 
 from mechanisms.tables.engines.duckdb.parts import require_same
-from mechanisms.tables.engines.ibis.backends import without_wide_integers
 from mechanisms.tables.engines.ibis.engine import Ibis
 from mechanisms.tables.engines.ibis.rowwise import require_row_wise
 from mechanisms.tables.expressions.predicates import IsIn
@@ -21,9 +20,9 @@ def parts_of(root: Ibis, records: Any) -> list[Any]:
 
     if not isinstance(records, ibis.Table) or records.get_backend() is not root.backend:
         raise TypeError("give an Ibis table of the same connection, such as con.table('march')")
-    require_row_wise(records, root.backend.name)
+    require_row_wise(records, casts_fail=root.database.casts_fail)
     require_same(root, root.kinds_of(records))
-    return [without_wide_integers(root.backend, records.select(*root.kinds))]
+    return [root.database.readable(root.backend, records.select(*root.kinds))]
 
 
 def several(root: Ibis, parts: Sequence[Any]) -> Ibis:

@@ -67,10 +67,13 @@ _OBJECTIONS = (
 """Operations by class, their names in messages, and what to write instead."""
 
 
-def require_row_wise(source: Any, backend: str) -> None:
+def require_row_wise(source: Any, *, casts_fail: bool) -> None:
     """Check that every row of an expression is computed from one row of one table.
 
     The expression is public.
+
+    Args:
+        casts_fail: whether a text that does not parse makes its cast fail on this database.
 
     Raises:
         ValueError: it is not, or it casts text in a way that one cell can make fail.
@@ -83,7 +86,8 @@ def require_row_wise(source: Any, backend: str) -> None:
         seen.add(node)
         waiting.extend(node.__children__)
         _require_accepted(node)
-        _require_total(node, backend)
+        if casts_fail:
+            _require_total(node)
         tables += type(node).__name__ in ("DatabaseTable", "InMemoryTable")
     if tables != 1:
         raise ValueError(f"give a source that reads one table, row by row; it reads {tables}")
@@ -110,12 +114,10 @@ def _require_accepted(node: Any) -> None:
     )
 
 
-def _require_total(node: Any, backend: str) -> None:
-    """Reject casts of text: a cell that does not parse makes them fail, except on SQLite."""
+def _require_total(node: Any) -> None:
+    """Reject casts of text: a cell that does not parse makes them fail."""
     import ibis.expr.operations as ops
 
-    if backend == "sqlite":
-        return
     if isinstance(node, ops.Cast) and node.arg.dtype.is_string():
         if node.to.is_string() or node.to.is_binary():
             return

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.tables.engines.ibis.backends import Constants
-from mechanisms.tables.engines.ibis.dialect import IbisDialect
+from mechanisms.tables.engines.ibis.dialect import Constants, IbisDialect
 from mechanisms.tables.engines.sql.dialect import DuckDBDialect
 from mechanisms.tables.engines.whole import MOST, Whole, in_64_bits, in_domain
 from mechanisms.tables.expressions import column_types

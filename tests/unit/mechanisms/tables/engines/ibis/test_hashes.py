@@ -3,11 +3,12 @@
 from typing import Any
 from unittest.mock import Mock
 
+import attrs
 import ibis
 import pytest
 
-from mechanisms.tables.engines.ibis import engine, hashes
-from mechanisms.tables.engines.ibis.hashes import digest_of
+from mechanisms.tables.engines.ibis import databases, engine
+from mechanisms.tables.engines.ibis.databases import SQLITE, database_of
 from queryable import PrivacyWarning
 from tests.engines import opened, quietly
 
@@ -33,7 +34,7 @@ def test_the_hash_is_a_function_of_the_database(name: str) -> None:
     backend.name = name
     text = ibis.table({"x": "string"}, name="t")
     with quietly():
-        found = text.select(h=digest_of(backend)(text["x"]))
+        found = text.select(h=database_of(backend).digest(backend)(text["x"]))
         sql = str(ibis.to_sql(found, dialect=name, pretty=False))
     assert COMPILED[name].lower() in sql.lower()
 
@@ -43,13 +44,13 @@ def test_a_database_without_a_hash_is_refused() -> None:
     backend = Mock(has_operation=lambda operation: False)
     backend.name = "other"
     with pytest.raises(ValueError, match="no md5 is known on other"):
-        digest_of(backend)
+        database_of(backend).digest(backend)
 
 
 def test_an_untested_database_is_called_untested(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a table of it is opened, by a warning; the tested ones are opened silently."""
     source: Any = opened("ibis on sqlite", {"x": "integer"}, [(1,)])._engine.source  # type: ignore[attr-defined]
     engine.Ibis(source)
-    monkeypatch.setattr(engine, "TESTED", hashes.TESTED[2:])
+    monkeypatch.setitem(databases.DATABASES, "sqlite", attrs.evolve(SQLITE, tested=False))
     with pytest.warns(PrivacyWarning, match="no test runs on sqlite"):
         engine.Ibis(source)

@@ -24,7 +24,7 @@ from mechanisms import (
     column,
 )
 from mechanisms.tables.engines import limits
-from mechanisms.tables.engines.ibis import backends
+from mechanisms.tables.engines.ibis import databases
 from mechanisms.tables.engines.ibis import kept as ibis_kept
 from mechanisms.tables.engines.ibis.engine import Ibis
 from queryable import MechanismFault
@@ -190,19 +190,19 @@ def test_nothing_half_made_remains_after_an_interrupt(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = fresh(name)
-    engine, made = engine_of(table), backends.execute
+    engine, made = engine_of(table), databases.execute
 
     def interrupted(backend: Any, statement: str) -> None:
         made(backend, statement)
         if statement.startswith("CREATE"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ibis_kept, "execute", interrupted)
+    monkeypatch.setattr(databases, "execute", interrupted)
     with pytest.raises(KeyboardInterrupt):
         engine.run(table._plan(Count(per=table.unit).request))
     assert temporary(table) == 0
     assert not engine._kept._columns
-    monkeypatch.setattr(ibis_kept, "execute", made)
+    monkeypatch.setattr(databases, "execute", made)
     assert Count(per=table.unit).value(table) == Count(per=table.unit).value(fresh(name))
 
 

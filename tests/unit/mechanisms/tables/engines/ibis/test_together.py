@@ -3,10 +3,12 @@
 import random
 from typing import Any
 
+import attrs
 import pytest
 
 from mechanisms import Count, GroupBy, Histogram, Mean, Sum, Table, Variance, column
 from mechanisms.tables.engines.ibis import engine as ibis
+from mechanisms.tables.engines.ibis.databases import DATABASES
 from mechanisms.tables.engines.ibis.totals import joint
 from queryable.statistics import IntegerStatistic
 from tests.engines import ENGINES, mostly, opened
@@ -53,7 +55,8 @@ def test_together_is_as_one_by_one(name: str, most: int, monkeypatch: pytest.Mon
 
     How requests are divided does not depend on the database.
     """
-    monkeypatch.setattr(ibis, "_MOST_SUMS", dict.fromkeys(["duckdb", "sqlite", "postgres"], most))
+    for each, database in list(DATABASES.items()):
+        monkeypatch.setitem(DATABASES, each, attrs.evolve(database, most_sums=most))
     table = fresh(name)
     asked = [*many(table.unit), *statistics(table.unit)]
     rows = opened(name, TYPES, ROWS)

@@ -7,7 +7,8 @@ import ibis
 import pytest
 
 from mechanisms import Count, Histogram, Mean, Sum, Table, column
-from mechanisms.tables.engines.ibis.backends import Constants, constants_of
+from mechanisms.tables.engines.ibis.databases import DATABASES
+from mechanisms.tables.engines.ibis.dialect import Constants
 from tests.engines import opened, quietly
 from tests.postgres import POSTGRES, server
 
@@ -28,16 +29,7 @@ HOSTILE = [
 @pytest.mark.parametrize("name", ["duckdb", "sqlite", "postgres", "pyspark"])
 def test_no_hostile_character_is_written_into_sql(name: str) -> None:
     """Nothing but letters, digits and a few signs is between the quotation marks."""
-
-    class Connection:
-        def create_function(self, *given: Any, **options: Any) -> None:
-            """As SQLite's."""
-
-    class Backend:
-        con = Connection()
-
-    Backend.name = name  # type: ignore[attr-defined]
-    constants = constants_of(Backend())
+    constants = DATABASES[name].constants
     for text in HOSTILE:
         with quietly():
             sql = str(ibis.to_sql(constants.text(text), dialect=name, pretty=False))
