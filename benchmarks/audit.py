@@ -10,7 +10,6 @@ from composition import FiltCon
 from mechanisms import RandomizedResponse, SparseVector
 from queryable import (
     Ask,
-    Bernoulli,
     Coins,
     FromAnalyst,
     FromMechanism,
@@ -20,9 +19,10 @@ from queryable import (
     QueryError,
     Statistic,
     ToAnalyst,
-    View,
 )
 from queryable.audit import HockeyStick, audit, worst_case
+from queryable.randomness.laws import Bernoulli
+from queryable.view import View
 
 
 @attrs.frozen

@@ -23,7 +23,6 @@ from mechanisms import (
     BrownianNoiseReduction,
     Count,
     DiscoveredKeys,
-    DiscreteLaplace,
     Doubling,
     Estimate,
     ExponentialMechanism,
@@ -51,6 +50,7 @@ from mechanisms import (
     even_schedule,
     geometric_schedule,
 )
+from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.expressions.predicates import Predicate
 from queryable import (
     ZCDP,

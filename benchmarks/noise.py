@@ -9,7 +9,8 @@ import opendp.prelude as dp
 from scipy.stats import ks_2samp
 
 from benchmarks.measure import Goal, Row, at_most, faster, seconds
-from mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from mechanisms import Gaussian, Laplace
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import SYSTEM, Statistic
 
 N = 1_000_000

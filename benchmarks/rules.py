@@ -10,7 +10,6 @@ import attrs
 
 from benchmarks.measure import Goal, Row, Work, at_most, seconds
 from composition import (
-    Account,
     Basic,
     GDPResidue,
     Menu,
@@ -20,9 +19,10 @@ from composition import (
     ViaZCDP,
     Whitehouse2023,
     admitted,
-    optimal_delta,
     recommend,
 )
+from composition.rules.base import Account
+from composition.rules.optimal import optimal_delta
 from queryable import ZCDP, ApproxDP, Loss, PureDP
 from queryable.losses import RenyiCurve
 

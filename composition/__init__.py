@@ -6,8 +6,8 @@
   and `proofs` looks a composition up in it.
 - `written`: the rules and accounts that have a text.
 - `budgets`: a filter for a budget that is stated as epsilon and delta.
-- `admission`: `admitted`, how many launches a rule admits. `planning`: `recommend`, to choose a
-  rule; `hints`: what pays beyond it. `plot`: pictures (extra `plot`).
+- `advice/`: `admitted`, how many launches a rule admits; `recommend`, to choose a rule, with hints
+  of what pays beyond it; pictures (extra `plot`).
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from queryable.lazily import lazily
 
 if TYPE_CHECKING:
     from composition.advice.admission import admitted
-    from composition.advice.planning import Candidate, Recommendation, recommend
+    from composition.advice.planning import recommend
     from composition.budgets import budget
     from composition.compositors.blocks.blocks import Blocks
     from composition.compositors.blocks.pacing import AtMostADay
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from composition.compositors.odometers import Odom, OdomCon, OdomSeq
     from composition.compositors.universal import Universal
     from composition.rules import (
-        Account,
-        Accumulator,
         Basic,
-        Fitted,
         GDPResidue,
         Menu,
         Rogers2016,
@@ -49,7 +46,6 @@ if TYPE_CHECKING:
         ViaRenyi,
         ViaZCDP,
         Whitehouse2023,
-        fitted,
     )
     from composition.rules.duality import accumulator_of, filter_of
     from composition.rules.odometers.boundaries import (
@@ -62,7 +58,6 @@ if TYPE_CHECKING:
     )
     from composition.rules.odometers.renyi_odometer import RenyiOdometer
     from composition.rules.odometers.time_uniform import TimeUniform
-    from composition.rules.optimal import optimal_delta, optimal_epsilon
     from composition.validity import VALIDITY
     from queryable.postprocessing import PersonInTheMiddle, Postprocessed
 else:
@@ -70,7 +65,7 @@ else:
         __name__,
         {
             "composition.advice.admission": "admitted",
-            "composition.advice.planning": "Candidate Recommendation recommend",
+            "composition.advice.planning": "recommend",
             "composition.budgets": "budget",
             "composition.compositors.blocks.blocks": "Blocks",
             "composition.compositors.blocks.pacing": "AtMostADay",
@@ -83,8 +78,8 @@ else:
             "composition.compositors.odometers": "Odom OdomCon OdomSeq",
             "composition.compositors.universal": "Universal",
             "composition.rules": (
-                "Account Accumulator Basic Fitted GDPResidue Menu Rogers2016 Rogers2023 Rule "
-                "ViaGDP ViaRenyi ViaZCDP Whitehouse2023 fitted"
+                "Basic GDPResidue Menu Rogers2016 Rogers2023 Rule ViaGDP ViaRenyi ViaZCDP "
+                "Whitehouse2023"
             ),
             "composition.rules.duality": "accumulator_of filter_of",
             "composition.rules.odometers.boundaries": (
@@ -93,7 +88,6 @@ else:
             ),
             "composition.rules.odometers.renyi_odometer": "RenyiOdometer",
             "composition.rules.odometers.time_uniform": "TimeUniform",
-            "composition.rules.optimal": "optimal_delta optimal_epsilon",
             "composition.validity": "VALIDITY",
             "queryable.postprocessing": "PersonInTheMiddle Postprocessed",
         },
@@ -103,18 +97,14 @@ __distribution__ = "queryable-dp"
 
 __all__ = [
     "VALIDITY",
-    "Account",
-    "Accumulator",
     "AtMostADay",
     "Basic",
     "Blocks",
-    "Candidate",
     "ConComp",
     "ExPost",
     "Filt",
     "FiltCon",
     "FiltSeq",
-    "Fitted",
     "GDPResidue",
     "Individual",
     "LinearOdometer",
@@ -128,7 +118,6 @@ __all__ = [
     "Partition",
     "PersonInTheMiddle",
     "Postprocessed",
-    "Recommendation",
     "RenyiOdometer",
     "Rogers2016",
     "Rogers2016Odometer",
@@ -146,8 +135,5 @@ __all__ = [
     "admitted",
     "budget",
     "filter_of",
-    "fitted",
-    "optimal_delta",
-    "optimal_epsilon",
     "recommend",
 ]

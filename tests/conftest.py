@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     for line in (
         "ignore:these data, or a part of them:queryable.PrivacyWarning",  # they share small tables
-        "ignore::queryable.MisreadWarning",  # many open data that cannot be read
+        "ignore::queryable.errors.MisreadWarning",  # many open data that cannot be read
     ):
         config.addinivalue_line("filterwarnings", line)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -17,6 +18,7 @@ import composition as c
 import mechanisms as m
 import queryable as q
 from composition.rules import Additive
+from composition.rules.menus.costs import fitted
 from curator.codec import CODEC, Entry, entry_of
 from curator.lost import Lost
 from mechanisms import column, when
@@ -24,7 +26,8 @@ from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
-from mechanisms.multiplicative_weights import _same
+from mechanisms.multiplicative_weights import SyntheticHistogram, _same
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.synthetic.messages import PassedOver
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
 from mechanisms.tables.expressions.lattice import Lattice
@@ -32,10 +35,19 @@ from mechanisms.tables.statistics.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
 from queryable.answers.noisy import Noise
 from queryable.audit.views.scripts import Script
-from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders, TimeUniformBound
-from queryable.messages import MeasureQuery, Stated, is_owners
+from queryable.losses import (
+    Dominated,
+    ExPostBound,
+    RenyiCurve,
+    RenyiOrder,
+    RenyiOrders,
+    TimeUniformBound,
+)
+from queryable.messages import AskMany, LaunchMany, MeasureQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow
 from queryable.receipts import AskReceipt, Receipt
+from queryable.streams.levels import DataLevel, EventLevel
+from queryable.view import View
 from tests import instances
 from tests import strategies as toys
 from tests.instances import BUDGET
@@ -130,7 +142,7 @@ ODOMETERS = (
     (PureDP, None),
     (q.RDP.at(8), None),
     (q.RDP.at(2, 8), None),
-    (q.Dominated, None),
+    (Dominated, None),
     *instances.odometers(),
     (q.ApproxDP, c.accumulator_of(c.Whitehouse2023(), q.ApproxDP, "1e-6")),
     (PureDP, c.accumulator_of(c.Basic(), PureDP)),
@@ -156,9 +168,7 @@ SCRIPTS = (
         ),
     ),
     (
-        m.PrivateKeys(
-            m.DiscoveredKeys(["city", "age"]), noise=m.DiscreteLaplace("1/9"), threshold=1
-        ),
+        m.PrivateKeys(m.DiscoveredKeys(["city", "age"]), noise=DiscreteLaplace("1/9"), threshold=1),
         (),
     ),
     (
@@ -168,7 +178,7 @@ SCRIPTS = (
     (
         m.PrivateMultiplicativeWeights(4, records=4, epsilon=1, threshold=1, updates=2)
         @ c.FiltCon(PureDP(1)),
-        (m.SyntheticHistogram(),),
+        (SyntheticHistogram(),),
     ),
     (
         m.Frugal() @ c.FiltCon(q.ZCDP(9)),
@@ -226,21 +236,21 @@ OTHERS = (
     *(q.FDP.of_approx(1, "1e-6"), q.FDP.of_gaussian("1/2", 8), q.RDP(8, "1/3")),
     RenyiCurve([2, 8], [1, "4/3"]),
     TimeUniformBound(1, "1e-6"),
-    q.ExPostBound("1/3", 0),
+    ExPostBound("1/3", 0),
     Lattice(Fraction(0), Fraction(9), Fraction(1, 100)),
-    Noise(m.DiscreteGaussian("9/4"), (2, 3)),
+    Noise(DiscreteGaussian("9/4"), (2, 3)),
     UniformBelow(2**64),
     AskReceipt(0, 1, PureDP(1), c.Basic().open(PureDP(1))),
     q.Failed(receipt=Receipt(toys.Toy(), None, 1, None, c.Basic().open(PureDP(1)))),
-    q.DataLevel(),
-    q.EventLevel(),
+    DataLevel(),
+    EventLevel(),
     q.UserLevel("patient", 4),
     q.Halted("no"),
     q.Launched("part", None),
     MeasureQuery(),
     Stated(q.RDP.at(8), 2),
     m.Until(m.RelativeError("1/10"), (Fraction(9), Fraction(3))),
-    q.View(None, (q.view.Exchange((0, "part"), q.PrivacyLossQuery(2), PureDP(1)),)),
+    View(None, (q.view.Exchange((0, "part"), q.PrivacyLossQuery(2), PureDP(1)),)),
     Release(m.Laplace(m.Count(), scale="1/3")),
     m.Laplace(Weighted(_same, np.arange(4)), scale=1),
     Combined(m.GroupBy({"city": ["a", "b"]}, m.Count()), [[[1, -1]]]),
@@ -257,10 +267,10 @@ OTHERS = (
     ),
     m.PrivateMultiplicativeWeights(4, records=4, epsilon=1, threshold=1, updates=2),
     m.SparseVector(10, "1/2", cutoff=3, monotone=True, gap=True, refresh=True),
-    q.LaunchMany([Launch(m.Gaussian(m.Count(), scale=3))] * 2),
-    q.AskMany((m.Count(), m.Count(AGE > 3))),
+    LaunchMany([Launch(m.Gaussian(m.Count(), scale=3))] * 2),
+    AskMany((m.Count(), m.Count(AGE > 3))),
     c.recommend(BUDGET, [PureDP("1/10")] * 5),
-    c.fitted(BUDGET, "1/10", {1: 3}),
+    fitted(BUDGET, "1/10", {1: 3}),
     m.LaplaceNoiseReduction(m.Count(), scales=[9, "1/3"]),
     m.PermuteAndFlip(m.Histogram("city", ["a", "b"]), "1/2"),
     m.TopK(m.Histogram("city", ["a", "b"]), "1/2", k=2, monotone=True),
@@ -288,9 +298,9 @@ def run(mechanism: Any, queries: Any, dataset: Any) -> Iterator[Any]:
 def values() -> tuple[Any, ...]:
     """Many values, among them one of each class that has a tag."""
     found = [*OTHERS, *STATISTICS, *RULES, *PREDICATES]
-    for module in ("queryable", "mechanisms", "composition"):
+    for module in ("queryable", "mechanisms", "composition", *instances.ROOMS):
         for name, arguments in instances.CALLS[module].items():
-            kind = getattr(__import__(module), name)
+            kind = getattr(import_module(module), name)
             if isinstance(kind, type) and TESTED.tag_of(kind):
                 found.append(kind(**arguments))
     for mechanism, queries in SCRIPTS:

@@ -24,7 +24,6 @@ from mechanisms import (
     Histogram,
     Keys,
     Mean,
-    Predicate,
     PrivacyUnit,
     Quantile,
     Quantiles,
@@ -38,6 +37,7 @@ from mechanisms import (
 )
 from mechanisms.tables.expressions.column_types import constant
 from mechanisms.tables.expressions.operands import Literal, operand_name, operand_of
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable.statistics import IntegerStatistic
 
 Question: TypeAlias = Callable[[Predicate | None], IntegerStatistic | DiscoveredKeys]

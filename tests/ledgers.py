@@ -10,7 +10,8 @@ import curator
 from curator.identities import root_id
 from curator.ledgers import Event, following
 from curator.logs.journal import written
-from queryable import AskMany, CloseBlock, InteractiveError, LaunchMany, Update
+from queryable import InteractiveError, Update
+from queryable.messages import AskMany, CloseBlock, LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from tests.stored import KEY, STORED, MemoryLedger
 

@@ -22,7 +22,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Bernoulli,
     Coins,
     FromAnalyst,
     FromMechanism,
@@ -35,9 +34,9 @@ from queryable import (
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
-    touching_data,
 )
-from queryable.randomness.laws import UniformBelow
+from queryable.faults import touching_data
+from queryable.randomness.laws import Bernoulli, UniformBelow
 
 TENTH = PureDP("0.1")
 WORD = UniformBelow(2**64)

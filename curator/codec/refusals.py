@@ -5,12 +5,11 @@ Texts name classes and fields only, and no value: an answer is not told by an er
 
 from typing import Any
 
-from mechanisms import Predicate, RandomizedResponse, Table
+from mechanisms import RandomizedResponse, Table
 from mechanisms.tables.expressions.operands import Node
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable import (
     Bit,
-    CloseBlock,
-    Growth,
     InteractiveMechanism,
     Loss,
     PersonInTheMiddle,
@@ -20,7 +19,9 @@ from queryable import (
     SystemCoins,
     Update,
 )
+from queryable.messages import CloseBlock
 from queryable.statistics import Releasable
+from queryable.streams.levels import Growth
 
 _OWN = (
     "a site adds a class of its own by an entry point of the group queryable.mechanisms, which the "

@@ -18,24 +18,33 @@ import composition as c
 import mechanisms as m
 import queryable as q
 from composition import written
+from composition.advice.planning import Candidate, Recommendation
+from composition.rules.menus.costs import Fitted
 from curator.codec.arrays import ARRAYS
 from curator.codec.entries import Entry, default_tag, entry_of
 from curator.codec.fields import UnwritableError
 from curator.codec.fits import fitting
 from curator.codec.values import VALUES
 from curator.lost import Lost
+from mechanisms.best import BestRun
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
 from mechanisms.frugal.combined import Combined
+from mechanisms.frugal.messages import Estimated
 from mechanisms.frugal.spread import Spread
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
-from mechanisms.multiplicative_weights import _same
+from mechanisms.multiplicative_weights import SyntheticHistogram, _same
+from mechanisms.randomized_response import Revealed
+from mechanisms.refinement.estimate import Refined, Stopped, Undecided
+from mechanisms.refinement.messages import Latest
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
-from mechanisms.synthetic.messages import Direct, PassedOver
+from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
+from mechanisms.synthetic.messages import Direct, ModelFit, Modelled, PassedOver, SyntheticRows
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
 from mechanisms.tables.expressions import operands as expressions
 from mechanisms.tables.expressions import predicates
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
 from mechanisms.tables.quantiles import choices
 from mechanisms.tables.requests import keys, request
@@ -45,16 +54,21 @@ from mechanisms.tables.statistics.releases import Noisy, Release
 from queryable import losses, messages, receipts, view
 from queryable.answers import estimates, released
 from queryable.answers import noisy as answers
+from queryable.losses import Dominated, ExPostBound
 from queryable.mechanism import InteractiveMechanism
+from queryable.messages import AskMany, LaunchMany
 from queryable.randomness.coins import ChildId
-from queryable.randomness.laws import UniformBelow
+from queryable.randomness.laws import Bernoulli, UniformBelow
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery, BlockStated
+from queryable.streams.levels import BlockLevel, DataLevel, EventLevel
+from queryable.view import View
 
 _CLASSES: tuple[type, ...] = (
     # losses and reports
     q.ApproxDP,
     q.ApproxZCDP,
-    q.Dominated,
-    q.ExPostBound,
+    Dominated,
+    ExPostBound,
     q.FDP,
     q.GDP,
     q.PureDP,
@@ -66,15 +80,15 @@ _CLASSES: tuple[type, ...] = (
     q.ZCDP,
     # queries and answers
     q.Ask,
-    q.AskMany,
+    AskMany,
     receipts.AskReceipt,
-    q.BlockLevel,
-    q.BlockLossQuery,
-    q.BlockStated,
-    q.BlocksQuery,
+    BlockLevel,
+    BlockLossQuery,
+    BlockStated,
+    BlocksQuery,
     q.CanAfford,
-    q.DataLevel,
-    q.EventLevel,
+    DataLevel,
+    EventLevel,
     view.Exchange,
     q.Failed,
     q.FromAnalyst,
@@ -82,7 +96,7 @@ _CLASSES: tuple[type, ...] = (
     q.Halted,
     q.Launch,
     q.Last,
-    q.LaunchMany,
+    LaunchMany,
     q.LaunchOver,
     q.Launched,
     messages.MeasureQuery,
@@ -95,19 +109,19 @@ _CLASSES: tuple[type, ...] = (
     q.ToAnalyst,
     q.ToMechanism,
     q.UserLevel,
-    q.View,
+    View,
     # laws of noise
-    q.Bernoulli,
-    m.BernoulliExp,
-    m.DiscreteGaussian,
-    m.DiscreteLaplace,
+    Bernoulli,
+    BernoulliExp,
+    DiscreteGaussian,
+    DiscreteLaplace,
     GaussianSum,
     LaplaceSum,
     m.Poisson,
     m.Threshold,
     ToeplitzNoise,
     m.TruncatedNegativeBinomial,
-    m.TruthfulAnswer,
+    TruthfulAnswer,
     UniformBelow,
     # mechanisms and persons
     m.Best,
@@ -134,34 +148,34 @@ _CLASSES: tuple[type, ...] = (
     # what they are asked and answer
     m.Above,
     m.AbsoluteError,
-    m.BestRun,
-    m.Refined,
+    BestRun,
+    Refined,
     m.Estimate,
-    m.Estimated,
+    Estimated,
     Direct,
     m.Fit,
     m.FromModel,
-    m.Latest,
+    Latest,
     m.LinearQuery,
     MeanTails,
     m.Measured,
     m.Measurements,
-    m.ModelFit,
-    m.Modelled,
+    ModelFit,
+    Modelled,
     PassedOver,
     m.Open,
     Reach,
     m.Refine,
     m.RelativeError,
     ReleaseTails,
-    m.Revealed,
+    Revealed,
     m.SampleRows,
     Spread,
-    m.Stopped,
-    m.SyntheticHistogram,
-    m.SyntheticRows,
+    Stopped,
+    SyntheticHistogram,
+    SyntheticRows,
     m.Total,
-    m.Undecided,
+    Undecided,
     m.Until,
     m.Window,
     # statistics
@@ -195,7 +209,7 @@ _CLASSES: tuple[type, ...] = (
     predicates.And,
     expressions.Arithmetic,
     expressions.Cast,
-    m.Column,
+    Column,
     predicates.Compared,
     predicates.Comparison,
     expressions.DatePart,
@@ -237,9 +251,9 @@ _CLASSES: tuple[type, ...] = (
     *written.RULES,
     *written.ACCOUNTS,
     # recommendations
-    c.Candidate,
-    c.Fitted,
-    c.Recommendation,
+    Candidate,
+    Fitted,
+    Recommendation,
 )
 """Classes that `entry_of` writes, and whose names give their tags."""
 

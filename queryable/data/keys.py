@@ -4,8 +4,8 @@ Python's own `==` and `hash` are no equivalence on cells: `numpy.float64(2**100)
 that differ from each other, and a class may define both as it likes. A key is made of a cell alone,
 from its value and without code of the cell's own class. Keys are Python's own strings, bytes and
 numbers, and tuples of a word and a number, so their `==` and `hash` are an equivalence. The rules
-are in docs/tables/expressions.md, "Which cells are equal". Reading a key never fails: a cell that is
-missing, or of no type that is listed here, has none.
+are in docs/tables/expressions.md, "Which cells are equal". Reading a key never fails: a cell that
+is missing, or of no type that is listed here, has none.
 """
 
 import sys

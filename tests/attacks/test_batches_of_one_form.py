@@ -18,16 +18,8 @@ import pytest
 
 from composition import Blocks, ConComp, FiltCon, Individual, Parallel, Partition
 from mechanisms import Count, Gaussian, Laplace, Total, TreeCounter
-from queryable import (
-    ZCDP,
-    BlocksQuery,
-    Launch,
-    MechanismFault,
-    PureDP,
-    Queryable,
-    QueryError,
-    UserLevel,
-)
+from queryable import ZCDP, Launch, MechanismFault, PureDP, Queryable, QueryError, UserLevel
+from queryable.streams.blocks import BlocksQuery
 from tests.attacks.hostile_tables import objects
 from tests.attacks.test_cascading_accounts import Silent
 

@@ -23,14 +23,10 @@ from mechanisms.tables.requests.request import Categories, Combinations
 from queryable import (
     ZCDP,
     Ask,
-    AskMany,
-    BlockLossQuery,
     CanAfford,
-    CloseBlock,
     InteractiveMechanism,
     Last,
     Launch,
-    LaunchMany,
     LaunchOver,
     PrivacyLossQuery,
     PureDP,
@@ -42,7 +38,8 @@ from queryable import (
 )
 from queryable.effort import quickly
 from queryable.errors import CodecError
-from queryable.messages import MeasureQuery
+from queryable.messages import AskMany, CloseBlock, LaunchMany, MeasureQuery
+from queryable.streams.blocks import BlockLossQuery
 
 ROWS = {"age": np.array([20, 30, 40, 50]), "city": np.array(["a", "b", "a", "c"])}
 ROWS["who"] = np.array([1, 1, 2, 3])

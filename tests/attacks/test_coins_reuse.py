@@ -13,7 +13,6 @@ from composition import ConComp, FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    Bernoulli,
     Coins,
     InteractiveMechanism,
     Launch,
@@ -30,6 +29,7 @@ from queryable.conversation.stepping import (
     begin,
 )
 from queryable.conversation.steps import Child
+from queryable.randomness.laws import Bernoulli
 from tests.audit.toys import F, nats
 
 QUARTER = Bernoulli(F(1, 4))

@@ -10,18 +10,9 @@ import numpy as np
 import pytest
 
 from composition import FiltCon
-from mechanisms import (
-    Count,
-    Gaussian,
-    GroupBy,
-    Histogram,
-    Predicate,
-    PrivacyUnit,
-    Quantile,
-    Sum,
-    column,
-)
+from mechanisms import Count, Gaussian, GroupBy, Histogram, PrivacyUnit, Quantile, Sum, column
 from mechanisms.tables.expressions.operands import MOST_NESTED
+from mechanisms.tables.expressions.predicates import Predicate
 from queryable import ZCDP, Queryable, QueryError
 from queryable.statistics import IntegerStatistic
 from tests.engines import EMBEDDED, opened, quietly

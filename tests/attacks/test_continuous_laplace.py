@@ -13,10 +13,11 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Laplace
-from queryable import ZCDP, Launch, Launched, Loss, Statistic, View
+from queryable import ZCDP, Launch, Launched, Loss, Statistic
 from queryable.audit import audit
 from queryable.losses import Measure
 from queryable.losses.numbers import round_up
+from queryable.view import View
 
 NEIGHBOURS = [((), ("someone",))]
 BUDGET = ZCDP("0.74")

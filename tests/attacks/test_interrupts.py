@@ -47,9 +47,9 @@ from queryable import (
     PureDP,
     Queryable,
     QueryRefusedError,
-    RetiredChildError,
 )
 from queryable.checks.datasets import Described
+from queryable.errors import RetiredChildError
 from queryable.ex_post import Expense, ExPostMechanism
 from queryable.randomness import pools
 from queryable.statistics import IntegerStatistic

@@ -16,8 +16,8 @@ import pytest
 
 from mechanisms import RandomizedResponse
 from mechanisms.randomized_response import Revealed
-from queryable import View
 from queryable.audit import hockey_stick, push_forward, view_law
+from queryable.view import View
 
 ODDS, DELTA = Fraction(3), Fraction(1, 10)
 Law = dict[Any, Fraction]

@@ -16,9 +16,10 @@ import attrs
 import pytest
 
 from composition import FiltCon
-from queryable import Ask, Bernoulli, Coins, Launch, Loss, Measurement, PureDP, Update
+from queryable import Ask, Coins, Launch, Loss, Measurement, PureDP, Update
 from queryable.audit import view_law
 from queryable.data.growing import snapshot
+from queryable.randomness.laws import Bernoulli
 from queryable.view import View
 from tests.audit.toys import nats
 

@@ -12,9 +12,11 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import FiltCon, GDPResidue, Rule, optimal_delta
+from composition import FiltCon, GDPResidue, Rule
 from composition.rules import Account
-from queryable import ApproxDP, Dominated, PureDP, UnprovenCompositionError
+from composition.rules.optimal import optimal_delta
+from queryable import ApproxDP, PureDP, UnprovenCompositionError
+from queryable.losses import Dominated
 from tests.reference import beside_response, gaussian_profile, likelier, mp, real, response_profile
 
 BUDGET = ApproxDP(1, "1e-6")

@@ -15,16 +15,7 @@ from typing import Any
 import pytest
 
 from composition import FiltCon, Parallel, Partition
-from queryable import (
-    ZCDP,
-    ApproxDP,
-    Ask,
-    Growth,
-    Launch,
-    PureDP,
-    UnprovenCompositionError,
-    Update,
-)
+from queryable import ZCDP, ApproxDP, Ask, Launch, PureDP, UnprovenCompositionError, Update
 from queryable.audit import (
     HockeyStick,
     MaxDivergence,
@@ -41,6 +32,7 @@ from queryable.conversation.stepping import (
     begin,
 )
 from queryable.randomness.coins import SYSTEM
+from queryable.streams.levels import Growth
 from tests.audit.streams import ARRIVES, EMPTY, NOTHING, Flagged, Pads, Rolls
 from tests.audit.toys import F, nats, odds_below
 

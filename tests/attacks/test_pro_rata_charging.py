@@ -21,10 +21,10 @@ from queryable import (
     PrivacyLossQuery,
     PureDP,
     UnknownQueryError,
-    View,
 )
 from queryable.audit import view_law
 from queryable.losses import TimeUniformBound
+from queryable.view import View
 from tests.audit.toys import nats, passing, script, yes
 
 ODDS, CHILDREN, ASKS = Fraction(3, 2), 5, 2

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from composition import ConComp, FiltCon, Parallel, Partition, Rogers2016
-from mechanisms import Count, DiscreteLaplace, Laplace
+from mechanisms import Count, Laplace
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable import (
     ZCDP,
     ApproxDP,

@@ -22,9 +22,9 @@ import attrs
 import pytest
 
 from mechanisms import SparseVector
-from queryable import SYSTEM, Bernoulli, Coins, InteractiveMechanism, Statistic, UnknownQueryError
+from queryable import SYSTEM, Coins, InteractiveMechanism, Statistic, UnknownQueryError
 from queryable.audit import HockeyStick, WorstCase, hockey_stick, view_law, worst_case
-from queryable.randomness.laws import FairBits, Law
+from queryable.randomness.laws import Bernoulli, FairBits, Law
 from tests.audit.toys import nats
 
 F = Fraction

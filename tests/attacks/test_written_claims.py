@@ -21,7 +21,6 @@ from curator.wire import QUERY_ERROR, Tell, Told
 from mechanisms import (
     Count,
     Estimate,
-    Estimated,
     Fit,
     Frugal,
     Gaussian,
@@ -29,14 +28,15 @@ from mechanisms import (
     Histogram,
     Keys,
     LinearQuery,
-    ModelFit,
     PrivateMultiplicativeWeights,
     SparseVector,
     Sum,
     Synthetic,
 )
+from mechanisms.frugal.messages import Estimated
 from mechanisms.linear_queries import LATTICE, Weighted
 from mechanisms.multiplicative_weights import _same
+from mechanisms.synthetic.messages import ModelFit
 from queryable import ZCDP, Ask, Launch, PrivacyLossQuery, Queryable, QueryError, SeededCoins
 from tests.stored import KEY, MemoryLedger
 

@@ -43,10 +43,10 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    UnknownChildError,
     interact,
 )
 from queryable.conversation import Pass
+from queryable.errors import UnknownChildError
 from tests.strategies import Courier, Faulty, Toy, raising
 
 HUGE = 10**5000

@@ -28,7 +28,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Coins,
-    Dominated,
     FromAnalyst,
     InteractiveError,
     InteractiveMechanism,
@@ -38,6 +37,7 @@ from queryable import (
     ToMechanism,
 )
 from queryable.losses import (
+    Dominated,
     Loss,
     ParametricMeasure,
     RenyiCurve,

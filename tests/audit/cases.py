@@ -36,7 +36,6 @@ from composition import (
 from mechanisms import (
     Best,
     DiscoveredKeys,
-    DiscreteLaplace,
     Poisson,
     PrivateKeys,
     RandomizedResponse,
@@ -44,6 +43,7 @@ from mechanisms import (
     Threshold,
 )
 from mechanisms import TruncatedNegativeBinomial as Repeated
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable import (
     GDP,
     RDP,
@@ -52,7 +52,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    Bernoulli,
     Coins,
     FromAnalyst,
     FromMechanism,
@@ -66,10 +65,11 @@ from queryable import (
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
-    View,
 )
 from queryable.audit import Verdict, audit
+from queryable.randomness.laws import Bernoulli
 from queryable.streams.contributions import Contributions, PerRecord
+from queryable.view import View
 from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
 from tests.proofs.reductions import NoninteractiveLaunches
 

@@ -17,16 +17,7 @@ import numpy as np
 
 import composition as c
 from mechanisms import TreeCounter
-from queryable import (
-    ApproxDP,
-    CloseBlock,
-    Launch,
-    Launched,
-    LaunchOver,
-    PrivacyLossQuery,
-    QueryError,
-    Update,
-)
+from queryable import ApproxDP, Launch, Launched, LaunchOver, PrivacyLossQuery, QueryError, Update
 from queryable.audit import every_outcome, hashable
 from queryable.audit.views.enumeration import CUT
 from queryable.audit.views.keys import state_key
@@ -37,7 +28,7 @@ from queryable.conversation.stepping import advance, begin
 from queryable.data.growing import batch_of, form_of
 from queryable.errors import MechanismFault
 from queryable.losses import ExPostBound, Loss
-from queryable.messages import addressed, is_owners, unnested
+from queryable.messages import CloseBlock, addressed, is_owners, unnested
 from queryable.randomness.laws import Law as Drawn
 from tests.attacks.hostile_units import Stop
 from tests.audit.random_leaves import COLUMNS, UNIT, Reader, Row, Rows, columns_of

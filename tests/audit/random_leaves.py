@@ -18,10 +18,7 @@ from queryable import (
     SYSTEM,
     ZCDP,
     ApproxDP,
-    Bernoulli,
     Coins,
-    DataLevel,
-    Growth,
     InteractiveMechanism,
     Loss,
     Measurement,
@@ -35,7 +32,9 @@ from queryable.checks.datasets import Described, protects
 from queryable.data.growing import snapshot
 from queryable.data.rows import column_values
 from queryable.messages import OWNERS
+from queryable.randomness.laws import Bernoulli
 from queryable.streams.contributions import Contributions, PerRecord, Records
+from queryable.streams.levels import DataLevel, Growth
 from tests.audit.toys import nats, yes
 
 F = Fraction

@@ -19,8 +19,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    DataLevel,
-    EventLevel,
     InteractiveMechanism,
     Launch,
     LaunchOver,
@@ -29,6 +27,7 @@ from queryable import (
     QueryError,
     UserLevel,
 )
+from queryable.streams.levels import DataLevel, EventLevel
 from tests.attacks.hostile_units import LABELLED, POOL, SAME_HASH
 from tests.audit.cases import Stutter
 from tests.audit.random_leaves import PART, UNIT, Once, Pad, Reader, Row, Sum

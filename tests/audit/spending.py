@@ -24,8 +24,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    CloseBlock,
-    Dominated,
     InteractiveMechanism,
     Launch,
     Launched,
@@ -35,8 +33,9 @@ from queryable import (
     QueryError,
     Update,
 )
+from queryable.losses import Dominated
 from queryable.losses.numbers import BeyondReachError
-from queryable.messages import addressed
+from queryable.messages import CloseBlock, addressed
 from tests.audit.built import OURS
 from tests.audit.true_losses import Atom, exceeds
 

@@ -38,9 +38,7 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    Bernoulli,
     Coins,
-    Growth,
     InteractiveMechanism,
     Launch,
     Loss,
@@ -53,6 +51,8 @@ from queryable.audit import Pair, Verdict, audit
 from queryable.audit.views.pairs import Around
 from queryable.data.growing import snapshot
 from queryable.messages import is_owners
+from queryable.randomness.laws import Bernoulli
+from queryable.streams.levels import Growth
 from tests.audit.cases import HALF_RHO, RHO, TOTAL, UNDER, Stutter, Tally, Truncated, both
 from tests.audit.toys import PadReveal, Response, nats, reader, yes
 

@@ -15,8 +15,9 @@ from mechanisms import (
     Refine,
     TopK,
 )
-from queryable import ZCDP, Ask, PureDP, Statistic, View
+from queryable import ZCDP, Ask, PureDP, Statistic
 from queryable.audit import Outcome, audit
+from queryable.view import View
 
 COUNT = Statistic(int, l1=1, l2=1)
 SCORES = Statistic(list, l1=3, l2=2, linf=1, shape=3)

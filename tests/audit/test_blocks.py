@@ -20,7 +20,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    CloseBlock,
     Launch,
     LaunchOver,
     Loss,
@@ -31,6 +30,7 @@ from queryable import (
 )
 from queryable.audit import HockeyStick, MaxDivergence, Pair, Verdict, audit, worst_case
 from queryable.data.growing import Grown
+from queryable.messages import CloseBlock
 from tests.audit.cases import HALF_RHO, RHO
 from tests.audit.toys import PadReveal, Response, nats
 

@@ -16,12 +16,14 @@ import pytest
 
 import composition
 import composition.rules
-from composition import AtMostADay, Basic, Candidate, FiltCon, Fitted, OdomCon, Recommendation
+from composition import AtMostADay, Basic, FiltCon, OdomCon
+from composition.advice.planning import Candidate, Recommendation
 from composition.compositors.blocks.accounts import Block
 from composition.rules import Account
 from composition.rules.additive import AdditiveAccount, RunningSum
 from composition.rules.duality import AccumulatorRule, RuleAccumulator
 from composition.rules.least_budget import Line
+from composition.rules.menus.costs import Fitted
 from composition.rules.menus.menu import Units
 from composition.rules.slack import SlackRule
 from curator.codec.schema import ENTRIES

@@ -9,11 +9,13 @@ import attrs
 import numpy as np
 import pytest
 
-from mechanisms import DiscoveredKeys, DiscreteGaussian, DiscreteLaplace, PrivateKeys, Table
+from mechanisms import DiscoveredKeys, PrivateKeys, Table
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.tables.requests.request import Tabular
-from queryable import ApproxDP, ApproxZCDP, Dominated, Loss
+from queryable import ApproxDP, ApproxZCDP, Loss
 from queryable.audit import Verdict, audit, view_law
 from queryable.audit.divergences import hockey_stick_below
+from queryable.losses import Dominated
 from tests.reference import gaussian_profile, real
 
 F = Fraction

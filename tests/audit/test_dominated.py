@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from composition import FiltCon
-from queryable import Dominated, Launch, Launched, Loss, Refused
+from queryable import Launch, Launched, Loss, Refused
+from queryable.losses import Dominated
 from tests.reference import beside_response, gaussian_profile, mp, real, response_profile
 from tests.strategies import RandomWord
 

@@ -19,9 +19,7 @@ from queryable import (
     SYSTEM,
     ApproxDP,
     Ask,
-    Bernoulli,
     Coins,
-    ExPostMechanism,
     Launch,
     Measurement,
     PureDP,
@@ -31,7 +29,8 @@ from queryable import (
 from queryable.audit import HockeyStick, view_law
 from queryable.audit import worst_case as strongest
 from queryable.conversation import Moved, Node
-from queryable.ex_post import Expense, Opening
+from queryable.ex_post import Expense, ExPostMechanism, Opening
+from queryable.randomness.laws import Bernoulli
 from tests.audit import toys
 from tests.audit.toys import (
     F,

@@ -25,7 +25,6 @@ from composition import (
     accumulator_of,
     admitted,
     filter_of,
-    optimal_delta,
 )
 from composition.advice import hints
 from composition.compositors import filters
@@ -33,10 +32,11 @@ from composition.compositors.individual.accounts import _LARGEST, Accounts
 from composition.rules import Additive, optimal, rogers
 from composition.rules.menus import worst_case
 from composition.rules.menus.costs import fitted
+from composition.rules.optimal import optimal_delta
 from composition.rules.renyi import Mixture
 from composition.rules.residue import first_residue, largest_first, residue
-from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
-from queryable.losses import conversions
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from queryable.losses import Dominated, conversions
 from tests.audit import test_rounding as rounding
 from tests.audit.flipping import Site, flip, forget, sites
 from tests.reference import beside_response, gaussian_profile, menu_worst_case, mp, real

@@ -56,9 +56,7 @@ from mechanisms.tables.statistics import discovered
 from queryable import (
     GDP,
     Ask,
-    Bernoulli,
     CanAfford,
-    Dominated,
     Failed,
     FromMechanism,
     Launched,
@@ -70,7 +68,6 @@ from queryable import (
     PureDP,
     QueryError,
     Refused,
-    View,
     view,
 )
 from queryable.conversation import Drop, Moved, Node, Reported, Start, leaves
@@ -81,11 +78,14 @@ from queryable.conversation.stepping import (
 )
 from queryable.data.growing import over, snapshot
 from queryable.data.later import made
+from queryable.losses import Dominated
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down, round_up
 from queryable.randomness.coins import SeededCoins
+from queryable.randomness.laws import Bernoulli
 from queryable.running import root
 from queryable.streams.contributions import RecordsInMemory
+from queryable.view import View
 from tests.attacks import test_individual_neighbours as persons
 from tests.attacks import test_parallel_streams as streams
 from tests.attacks import test_sparse_vectors as sparse

@@ -30,7 +30,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
-    Bernoulli,
     CanAfford,
     Coins,
     Failed,
@@ -49,7 +48,6 @@ from queryable import (
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
-    View,
     interact,
     truncated_view,
 )
@@ -58,6 +56,8 @@ from queryable.conversation.stepping import (
     advance,
     begin,
 )
+from queryable.randomness.laws import Bernoulli
+from queryable.view import View
 from tests.audit.toys import (
     Broken,
     Clumsy,

@@ -20,8 +20,8 @@ from composition import (
     Whitehouse2023,
     admitted,
     filter_of,
-    optimal_delta,
 )
+from composition.rules.optimal import optimal_delta
 from queryable import ZCDP, ApproxDP, PureDP
 from queryable.losses import conversions
 from tests.reference import (

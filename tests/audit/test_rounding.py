@@ -37,15 +37,15 @@ from composition import (
     Whitehouse2023,
     accumulator_of,
     filter_of,
-    optimal_delta,
-    optimal_epsilon,
 )
 from composition.rules.menus.worst_case import worst_cases
+from composition.rules.optimal import optimal_delta, optimal_epsilon
 from composition.rules.residue import largest_first, largest_response, residue
 from composition.rules.rogers import drift
-from mechanisms import DiscreteGaussian, DiscreteLaplace, thresholds
-from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
-from queryable.losses import RenyiCurve, conversions
+from mechanisms import thresholds
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from queryable.losses import Dominated, RenyiCurve, conversions
 from tests.reference import (
     beside_response,
     gaussian_profile,

@@ -24,7 +24,8 @@ from composition import (
 )
 from composition.rules import Account
 from composition.rules.residue import ResidueAccount
-from queryable import ApproxDP, Dominated, Loss, PureDP
+from queryable import ApproxDP, Loss, PureDP
+from queryable.losses import Dominated
 from tests.reference import gaussian_profile, likelier, mp, over, real
 
 BUDGET = ApproxDP(1, "1/20")

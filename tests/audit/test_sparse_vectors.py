@@ -15,7 +15,8 @@ import attrs
 import numpy as np
 import pytest
 
-from mechanisms import Above, DiscreteLaplace, SparseVector
+from mechanisms import Above, SparseVector
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable import Statistic
 
 REACH = 70

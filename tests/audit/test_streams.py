@@ -30,9 +30,9 @@ from queryable import (
     PureDP,
     Statistic,
     Update,
-    View,
 )
 from queryable.audit import HockeyStick, MaxDivergence, Pair, audit, worst_case
+from queryable.view import View
 from tests.attacks.test_sparse_vectors import Finite, HalfTheNoise
 from tests.audit.cases import TOTAL
 from tests.audit.streams import (

@@ -11,18 +11,9 @@ import pytest
 
 from composition import FiltCon, FiltSeq, OdomCon
 from mechanisms import SparseVector
-from queryable import (
-    Ask,
-    AskMany,
-    Coins,
-    Failed,
-    Launch,
-    LaunchMany,
-    PureDP,
-    Statistic,
-)
+from queryable import Ask, Coins, Failed, Launch, PureDP, Statistic
 from queryable.audit import view_law
-from queryable.messages import entries_of
+from queryable.messages import AskMany, LaunchMany, entries_of
 from tests.attacks.test_sparse_vectors import Choice, lumped
 from tests.audit.toys import F, PadReveal, Response, TwoRounds, excess, nats, script, worst_cases
 

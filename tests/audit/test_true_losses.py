@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
-from queryable.losses import TimeUniformBound
+from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from queryable.losses import Dominated, TimeUniformBound
 from tests.audit.true_losses import Atom, delta_at, exceeds, together
 
 F = Fraction

@@ -15,7 +15,6 @@ from composition import ConComp, FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    Bernoulli,
     Coins,
     Failed,
     InteractiveMechanism,
@@ -26,10 +25,10 @@ from queryable import (
     QueryError,
     Refused,
     UnknownQueryError,
-    View,
 )
 from queryable.audit import push_forward, view_law
-from queryable.randomness.laws import FairBits, Law
+from queryable.randomness.laws import Bernoulli, FairBits, Law
+from queryable.view import View
 from tests.audit.toys import (
     Broken,
     F,

@@ -41,10 +41,6 @@ from queryable import (
     ApproxDP,
     Ask,
     Coins,
-    DataLevel,
-    EventLevel,
-    ExPostBound,
-    Growth,
     InteractiveMechanism,
     Launch,
     LaunchOver,
@@ -60,8 +56,10 @@ from queryable.checks.datasets import Described, protects
 from queryable.checks.held import held
 from queryable.data.growing import snapshot
 from queryable.data.rows import column_values
+from queryable.losses import ExPostBound
 from queryable.messages import OWNERS
 from queryable.streams.contributions import Records
+from queryable.streams.levels import DataLevel, EventLevel, Growth
 from queryable.view import View
 from tests.strategies import Courier
 

@@ -20,7 +20,6 @@ from queryable import (
     SYSTEM,
     ApproxDP,
     Ask,
-    Bernoulli,
     Coins,
     FromAnalyst,
     FromMechanism,
@@ -35,7 +34,6 @@ from queryable import (
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
-    View,
 )
 from queryable.audit import Pair, every_outcome, hashable
 from queryable.conversation.stepping import (
@@ -44,7 +42,8 @@ from queryable.conversation.stepping import (
 )
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
-from queryable.view import Adversary
+from queryable.randomness.laws import Bernoulli
+from queryable.view import Adversary, View
 
 F = Fraction
 Message = FromAnalyst | FromMechanism

@@ -16,8 +16,8 @@ import attrs
 import numpy as np
 
 from mechanisms import Count, Gaussian, Laplace, RandomizedResponse
-from queryable import FDP, GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
-from queryable.losses import ExPostBound, RenyiCurve, TimeUniformBound
+from queryable import FDP, GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from queryable.losses import Dominated, ExPostBound, RenyiCurve, TimeUniformBound
 
 F = Fraction
 Law = tuple[Any, Any]

@@ -18,23 +18,13 @@ from mechanisms import (
     Gaussian,
     Laplace,
     LaplaceNoiseReduction,
-    Latest,
     Open,
     Refine,
     SparseVector,
 )
-from queryable import (
-    ZCDP,
-    Ask,
-    AskMany,
-    CanAfford,
-    InteractiveMechanism,
-    Launch,
-    LaunchMany,
-    PrivacyLossQuery,
-    PureDP,
-)
-from queryable.messages import Launched
+from mechanisms.refinement.messages import Latest
+from queryable import ZCDP, Ask, CanAfford, InteractiveMechanism, Launch, PrivacyLossQuery, PureDP
+from queryable.messages import AskMany, Launched, LaunchMany
 from queryable.statistics import IntegerStatistic
 from tests.stored import STORED
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord

@@ -14,7 +14,10 @@ import mechanisms as m
 import queryable as q
 from composition.rules import Additive
 from curator.codec import entry_of
-from queryable import Ask, AskMany, InteractiveMechanism, Launch, LaunchMany, PureDP
+from mechanisms.multiplicative_weights import SyntheticHistogram
+from mechanisms.refinement.messages import Latest
+from queryable import Ask, InteractiveMechanism, Launch, PureDP
+from queryable.messages import AskMany, LaunchMany
 from tests.encoded import ODOMETERS, ROWS, SCRIPTS
 from tests.laws.subjects import ASKED, BITS, DATA, OPEN, WORD
 from tests.stored import STORED
@@ -89,7 +92,7 @@ REFINED = (
     m.Open(COUNT, (900, 300, 30)),
     Ask("estimate 0", m.Refine()),
     Ask("estimate 0", m.Until(m.AbsoluteError(40))),
-    Ask("estimate 0", m.Latest()),
+    Ask("estimate 0", Latest()),
 )
 
 
@@ -119,7 +122,7 @@ def _on_tables() -> Iterator[Case]:
         Launch(WEIGHTS @ c.FiltCon(PureDP(1))),
         *within(1, REFINED[2:]),
         Ask(2, m.LinearQuery.where(m.column("city") == "a")),
-        Ask(2, m.SyntheticHistogram()),
+        Ask(2, SyntheticHistogram()),
         Launch(m.Gaussian(COUNT, rho="1/1000")),
         Ask(0, COUNT),
         Launch(c.FiltCon(q.ZCDP("1/100"))),
@@ -259,7 +262,7 @@ def _of_odometers() -> Iterator[Case]:
 
 def _of_persons() -> Iterator[Case]:
     weights = NUMBERED @ c.FiltCon(PureDP(2))
-    asked = (*HALVES, m.SyntheticHistogram(), *HALVES)
+    asked = (*HALVES, SyntheticHistogram(), *HALVES)
     yield Case("PrivateMultiplicativeWeights", weights, numbers, asked)
     nested = (Launch(Courier() @ weights), WORD, *within(0, asked), Launch(Toy(PureDP(9))))
     yield Case("PrivateMultiplicativeWeights within", c.FiltCon(PureDP(3)), numbers, nested)

@@ -20,9 +20,9 @@ from composition import FiltCon
 from curator.codec import CODEC
 from curator.owner import orders
 from mechanisms import Count, Gaussian, SparseVector, column
-from queryable import ZCDP, AskMany, LaunchMany, Queryable, QueryRefusedError
+from queryable import ZCDP, Queryable, QueryRefusedError
 from queryable.errors import InteractiveError, MechanismFault, QueryError
-from queryable.messages import Failed, Halted, Launched, Refused
+from queryable.messages import AskMany, Failed, Halted, Launched, LaunchMany, Refused
 from queryable.running.together import exchanges_of
 from tests.curator.serving import Served
 

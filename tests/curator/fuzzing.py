@@ -31,7 +31,8 @@ from mechanisms import (
     TruncatedNegativeBinomial,
     column,
 )
-from queryable import ZCDP, Ask, AskMany, CanAfford, Launch, LaunchMany, PrivacyLossQuery
+from queryable import ZCDP, Ask, CanAfford, Launch, PrivacyLossQuery
+from queryable.messages import AskMany, LaunchMany
 from tests.encoded_mutations import hostile, mutated, nodes
 
 _LETTERS = b'{}[]",:0123456789eE.-\\u truefalsnk@/'

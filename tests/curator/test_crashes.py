@@ -20,21 +20,10 @@ from mechanisms import (
     SparseVector,
     column,
 )
-from queryable import (
-    ZCDP,
-    Ask,
-    CanAfford,
-    HandleError,
-    InteractiveError,
-    Launch,
-    LaunchMany,
-    PureDP,
-    Queryable,
-    RetiredChildError,
-    Statistic,
-)
+from queryable import ZCDP, Ask, CanAfford, InteractiveError, Launch, PureDP, Queryable, Statistic
 from queryable.conversation.recalling import noticing
-from queryable.messages import Failed, bare
+from queryable.errors import HandleError, RetiredChildError
+from queryable.messages import Failed, LaunchMany, bare
 from queryable.running.log import is_poll
 from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord

@@ -21,7 +21,8 @@ from curator import LedgerError
 from curator.ledgers import BrokenChainError, Ledger, LedgerFullError, SQLiteLedger, chained, sqlite
 from curator.verify import Verified, verify
 from mechanisms import Gaussian
-from queryable import ZCDP, HandleError, Queryable
+from queryable import ZCDP, Queryable
+from queryable.errors import HandleError
 from tests.curator import analyses
 from tests.curator.analyses import DATA, WATCHED, Watched
 from tests.curator.processes import FORKED

@@ -26,14 +26,9 @@ from curator.owner import orders
 from curator.owner.feeding import feed
 from curator.owner.orders import OrderError
 from mechanisms import Count, Gaussian, ToeplitzCounter, Total
-from queryable import (
-    ZCDP,
-    BlocksQuery,
-    HandleError,
-    Last,
-    QueryError,
-    Update,
-)
+from queryable import ZCDP, Last, QueryError, Update
+from queryable.errors import HandleError
+from queryable.streams.blocks import BlocksQuery
 from tests.curator.feeding import DIE, STEPS, Dying
 from tests.curator.serving import ROOT, STATED, served, written
 

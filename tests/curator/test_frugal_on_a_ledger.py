@@ -14,10 +14,11 @@ import pytest
 import curator
 from composition import FiltCon
 from curator.logs import keeping
-from mechanisms import Count, Estimate, Estimated, Frugal, Keys, column
+from mechanisms import Count, Estimate, Frugal, Keys, column
 from mechanisms.frugal import shapes
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
+from mechanisms.frugal.messages import Estimated
 from queryable import ZCDP, Queryable
 from queryable.errors import MechanismFault
 

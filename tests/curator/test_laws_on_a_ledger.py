@@ -9,10 +9,11 @@ import pytest
 import curator
 from curator.ledgers import Event
 from curator.logs.journal import LedgerJournal
-from queryable import SYSTEM, Coins, Growth, InteractiveMechanism, Loss, Update
+from queryable import SYSTEM, Coins, InteractiveMechanism, Loss, Update
 from queryable.audit.laws import LAWS, Law
 from queryable.audit.views.scripts import Script
 from queryable.messages import is_owners
+from queryable.streams.levels import Growth
 from tests.laws.subjects import DATA, SUBJECTS, Subject
 from tests.on_ledger import LENIENT
 from tests.stored import MemoryLedger

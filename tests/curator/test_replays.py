@@ -30,7 +30,8 @@ from mechanisms import (
     column,
 )
 from mechanisms.synthetic import fitting
-from queryable import ZCDP, Launch, LaunchMany, MechanismFault, PureDP, Queryable, QueryError
+from queryable import ZCDP, Launch, MechanismFault, PureDP, Queryable, QueryError
+from queryable.messages import LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.test_same_views import opened, told

@@ -9,21 +9,20 @@ import pytest
 import composition
 import curator
 import mechanisms
-from composition import Accumulator, Rule
+from composition import Rule
+from composition.rules.base import Accumulator
 from mechanisms import Table
 from queryable import (
     Ask,
-    AskMany,
     InteractiveMechanism,
-    LaunchMany,
     MechanismFault,
     PersonInTheMiddle,
     PrivacyClaimError,
     Queryable,
     QueryRefusedError,
-    RetiredChildError,
 )
-from queryable.messages import bare, unnested
+from queryable.errors import RetiredChildError
+from queryable.messages import AskMany, LaunchMany, bare, unnested
 from queryable.running.log import is_poll
 from queryable.statistics import Releasable
 from tests.curator.cases import CASES, TAGGED, Case, Named, kinds_in, visits

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from queryable import AskMany, InteractiveError, LaunchMany, Queryable
-from queryable.messages import Launched
+from queryable import InteractiveError, Queryable
+from queryable.messages import AskMany, Launched, LaunchMany
 from tests.laws.subjects import ASKED, DATA, Subject
 from tests.served import ROOT, Served, opened, serving
 from tests.stored import STORED, MemoryLedger, coins_of

@@ -11,8 +11,9 @@ import pytest
 
 import curator
 from composition import FiltCon
-from mechanisms import Count, Fit, FromModel, Measurements, ModelFit, Synthetic
+from mechanisms import Count, Fit, FromModel, Measurements, Synthetic
 from mechanisms.synthetic import fitting
+from mechanisms.synthetic.messages import ModelFit
 from queryable import ZCDP, Queryable
 from tests.curator.processes import FORKED
 

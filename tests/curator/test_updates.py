@@ -38,13 +38,9 @@ from queryable import (
     SYSTEM,
     ZCDP,
     Ask,
-    CloseBlock,
     Coins,
-    Growth,
-    HandleError,
     InteractiveError,
     Launch,
-    LaunchMany,
     LaunchOver,
     PureDP,
     Queryable,
@@ -56,9 +52,11 @@ from queryable.checks.datasets import protects
 from queryable.conversation.alone import only
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
-from queryable.messages import bare
+from queryable.errors import HandleError
+from queryable.messages import CloseBlock, LaunchMany, bare
 from queryable.running.log import is_poll
 from queryable.running.root import MemoryRoot
+from queryable.streams.levels import Growth
 from tests.curator.processes import FORKED
 from tests.postgres import POSTGRES, Server
 from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of, opening_of

@@ -19,6 +19,7 @@ import numpy as np
 import mechanisms as m
 import queryable as q
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.tables.quantiles.choices import PrivateQuantiles
 from mechanisms.tables.statistics.releases import Release
 from mechanisms.tables.statistics.top import PrivateTop
@@ -64,7 +65,7 @@ class Silent:
             return index
         count = 1 if size is None else int(np.prod(size, dtype=object))
         self.drawn.append((law, count))
-        if isinstance(law, m.DiscreteGaussian | m.DiscreteLaplace):
+        if isinstance(law, DiscreteGaussian | DiscreteLaplace):
             return 0 if size is None else np.zeros(size, dtype=np.int64)
         raise UnknownLawError
 
@@ -141,7 +142,7 @@ def _measurement(mechanism: Any, one: Any, other: Any, context: Any) -> str:
     for mine, theirs in noisy:
         law = mine.noise
         moved = differences(_entries(mine), _entries(theirs))
-        if isinstance(law, m.DiscreteGaussian):
+        if isinstance(law, DiscreteGaussian):
             rho += float(Fraction(sum(each * each for each in moved)) / (2 * law.variance))
         else:
             pure += float(sum(map(abs, moved)) / law.scale)
@@ -201,7 +202,7 @@ def _private_keys(mechanism: Any, one: Any, other: Any, context: Any) -> str:
     moved = [after[key] - before[key] for key in common]
     alone = [counts for mine, counts in _alone(before, after) for counts in [mine]]
     law, claim = mechanism.noise, mechanism.privacy_map(1)
-    if isinstance(law, m.DiscreteLaplace):
+    if isinstance(law, DiscreteLaplace):
         lost = Lost(float(sum(map(abs, moved)) / law.scale), 0.0)
     else:
         squares = Fraction(sum(each * each for each in moved))
@@ -225,7 +226,7 @@ def _alone(before: dict[Any, int], after: dict[Any, int]) -> Iterator[tuple[int,
 
 def _tail(law: Any, least: int) -> float:
     """The probability that noise is at least this."""
-    if isinstance(law, m.DiscreteLaplace):
+    if isinstance(law, DiscreteLaplace):
         p = exp(-float(min(1 / law.scale, Fraction(700))))
         most = 10**6 if law.scale < 10**4 else 10**9
         if abs(least) > most:
@@ -300,7 +301,7 @@ def _of_tree(steps: list[Any], laws: list[list[Any]], mechanism: Any) -> Lost:
         kept = [n for n in range(top + 1) if n == top or past is None or 1 << n <= past]
         for level, law in zip(kept, drawn, strict=time <= (mechanism.horizon or time)):
             moved = sum(steps[time - (1 << level) : time]).tolist()
-            if isinstance(law, m.DiscreteGaussian):
+            if isinstance(law, DiscreteGaussian):
                 rho += float(Fraction(sum(e * e for e in moved)) / (2 * law.variance))
             else:
                 pure += float(sum(map(abs, moved)) / law.scale)

@@ -20,7 +20,12 @@ import queryable as q
 from curator.codec import encode
 from curator.codec.analysts import ANALYST_TAGS
 from mechanisms import column
-from queryable.losses import RenyiCurve
+from mechanisms.multiplicative_weights import SyntheticHistogram
+from mechanisms.refinement.messages import Latest
+from queryable.losses import Dominated, RenyiCurve
+from queryable.messages import AskMany, LaunchMany
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
+from queryable.streams.levels import EventLevel
 from tests.encoded import ODOMETERS, RULES
 from tests.guard.conversations import wrapped
 from tests.guard.costs import AGE, CITY, HOSTS, ROOTS, Cost, Sent, costs_of
@@ -53,7 +58,7 @@ PLACES: dict[type, tuple[str, ...]] = {
     m.Open: _ESTIMATES,
     m.Refine: _REDUCTIONS,
     m.Until: _REDUCTIONS,
-    m.Latest: _REDUCTIONS,
+    Latest: _REDUCTIONS,
     m.Total: _COUNTERS,
     m.Window: _COUNTERS,
     m.Fit: _FITTED,
@@ -61,11 +66,11 @@ PLACES: dict[type, tuple[str, ...]] = {
     m.SampleRows: _FITTED,
     m.Measurements: _FITTED,
     m.LinearQuery: ("weights", "wide weights"),
-    m.SyntheticHistogram: ("weights", "wide weights"),
+    SyntheticHistogram: ("weights", "wide weights"),
     q.LaunchOver: _BLOCKS,
-    q.BlockLossQuery: _BLOCKS,
-    q.BlocksQuery: _BLOCKS,
-    q.AskMany: ("sparse vector",),
+    BlockLossQuery: _BLOCKS,
+    BlocksQuery: _BLOCKS,
+    AskMany: ("sparse vector",),
     q.Ask: (*_ESTIMATES, "parallel", "together"),
     q.PrivacyLossQuery: (*_FILTERS, *_BLOCKS, *_ESTIMATES),
 }
@@ -80,7 +85,7 @@ _LOSSES = (
     q.ApproxDP(9, "1/1000"),
     q.ApproxZCDP(9, "1/1000"),
     q.GDP(9),
-    q.Dominated(9, 9, "1/1000"),
+    Dominated(9, 9, "1/1000"),
     q.RDP(8, 9),
     RenyiCurve([2, 8], [9, 9]),
 )
@@ -126,7 +131,7 @@ def _scripted(random: Random) -> Iterator[tuple[Any, str]]:
 def _others() -> Iterator[tuple[Any, str]]:
     """Questions to what runs, with numbers and keys that are there."""
     for place in _BLOCKS:
-        yield q.BlockLossQuery(3), place
+        yield BlockLossQuery(3), place
         for noisy in _NOISY:
             yield q.LaunchOver(noisy.mechanism, q.Last(2)), place
             yield q.LaunchOver(noisy.mechanism, [1, 2]), place
@@ -147,8 +152,8 @@ def _others() -> Iterator[tuple[Any, str]]:
     for child in ("a", "other"):
         yield q.Ask(child, _NOISY[0]), "parallel"
     for child in (0, 1):
-        yield q.Ask(child, q.LaunchMany([*_NOISY[:1]] * 2)), "together"
-    yield q.AskMany([_COUNT, m.Count(CITY == "a")]), "sparse vector"
+        yield q.Ask(child, LaunchMany([*_NOISY[:1]] * 2)), "together"
+    yield AskMany([_COUNT, m.Count(CITY == "a")]), "sparse vector"
     for per in (None, UNIT):
         place = "zCDP" if per is None else "units"
         columns = (AGE * 2 - 1, column("b") / AGE, column("city").cast("number"))
@@ -164,7 +169,7 @@ def _others() -> Iterator[tuple[Any, str]]:
             yield q.Launch(m.Gaussian(statistic, variance=10**6)), place
     keys = m.PrivateKeys(m.DiscoveredKeys("city", 2, per=UNIT), epsilon=1, delta="1/1000")
     yield q.Launch(keys), "units, approximate"
-    for level in (None, q.UserLevel("who", 2), q.EventLevel()):
+    for level in (None, q.UserLevel("who", 2), EventLevel()):
         with suppress(Exception):
             counter = m.TreeCounter(m.Count(), rho="1/10", horizon=8, neighbours=level)
             yield q.Launch(counter), "zCDP"
@@ -179,9 +184,9 @@ def seeds(random: Random) -> Iterator[Sent]:
 
 def places_of(query: Any, random: Random) -> list[str]:
     """Where a query is sent at first."""
-    launch = isinstance(query, q.Launch | q.LaunchMany | q.CanAfford)
+    launch = isinstance(query, q.Launch | LaunchMany | q.CanAfford)
     if launch:
-        inner = query.launches[0] if isinstance(query, q.LaunchMany) and query.launches else query
+        inner = query.launches[0] if isinstance(query, LaunchMany) and query.launches else query
         around = "units" if "privacy-unit/1" in str(encode(query)) else random.choice([*ROOTS])
         return [root_of(inner, random), around, random.choice(_FILTERS)]
     for kind, places in PLACES.items():

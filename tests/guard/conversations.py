@@ -18,6 +18,8 @@ import mechanisms as m
 import queryable as q
 from curator.codec import encode
 from mechanisms import column
+from mechanisms.multiplicative_weights import SyntheticHistogram
+from mechanisms.refinement.messages import Latest
 from queryable.checks.held import held
 from queryable.effort import quickly
 from queryable.errors import (
@@ -28,8 +30,19 @@ from queryable.errors import (
     UnknownChildError,
 )
 from queryable.losses import Loss
-from queryable.messages import Failed, Halted, Launched, MeasureQuery, Refused, bare
+from queryable.messages import (
+    AskMany,
+    Failed,
+    Halted,
+    Launched,
+    LaunchMany,
+    MeasureQuery,
+    Refused,
+    bare,
+)
 from queryable.statistics import IntegerStatistic
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
+from queryable.view import View
 from tests.guard.findings import Fault, short
 from tests.guard.rows import Row
 from tests.guard.rows import plain as ordinary
@@ -38,10 +51,10 @@ from tests.guard.worlds import IN_MEMORY, Star, centre, in_memory, neighbour, pl
 PLENTY = 10**12
 """The first coordinate of the roots' budgets."""
 
-MESSAGES = (q.Launch, q.LaunchMany, q.LaunchOver, q.CanAfford, q.Ask, q.AskMany)
-MESSAGES += (q.PrivacyLossQuery, MeasureQuery, q.BlocksQuery, q.BlockLossQuery)
-MESSAGES += (m.Refine, m.Until, m.Latest, m.Total, m.Window, m.Open, m.Estimate, m.Fit)
-MESSAGES += (m.FromModel, m.SampleRows, m.Measurements, m.LinearQuery, m.SyntheticHistogram)
+MESSAGES = (q.Launch, LaunchMany, q.LaunchOver, q.CanAfford, q.Ask, AskMany)
+MESSAGES += (q.PrivacyLossQuery, MeasureQuery, BlocksQuery, BlockLossQuery)
+MESSAGES += (m.Refine, m.Until, Latest, m.Total, m.Window, m.Open, m.Estimate, m.Fit)
+MESSAGES += (m.FromModel, m.SampleRows, m.Measurements, m.LinearQuery, SyntheticHistogram)
 """What mechanisms and persons answer."""
 
 WITNESS = c.FiltCon(q.PureDP("1/1000"))
@@ -132,7 +145,7 @@ def outcome_of(answer: Any) -> str:
         return FAILED
     if isinstance(answer, Refused | Halted):
         return REFUSED
-    if isinstance(answer, q.View):
+    if isinstance(answer, View):
         return max((outcome_of(each.answer) for each in answer.exchanges), default=ANSWERED)
     if isinstance(answer, Launched):
         inner = outcome_of(answer.answer)
@@ -147,11 +160,11 @@ AGE = column("age")
 _COUNTS = (m.Count(AGE >= 30), m.Count(column("city") == "a"))
 _LAUNCH = q.Launch(m.Gaussian(m.Count(AGE >= 30), variance=10**6))
 _PURE = q.Launch(m.Laplace(m.Count(AGE >= 30), scale=10**6))
-_REDUCED = (m.Refine(), m.Until(m.AbsoluteError(3)), m.Latest(), m.Refine())
-_LAUNCHES = (_LAUNCH, _PURE, q.LaunchMany([_LAUNCH, _PURE]), q.CanAfford(_LAUNCH), MeasureQuery())
+_REDUCED = (m.Refine(), m.Until(m.AbsoluteError(3)), Latest(), m.Refine())
+_LAUNCHES = (_LAUNCH, _PURE, LaunchMany([_LAUNCH, _PURE]), q.CanAfford(_LAUNCH), MeasureQuery())
 _COUNTED = (m.Total(), m.Window(1), m.Total(at=1))
 QUESTIONS: dict[type, tuple[Any, ...]] = {
-    m.SparseVector: (*_COUNTS, q.AskMany(_COUNTS)),
+    m.SparseVector: (*_COUNTS, AskMany(_COUNTS)),
     m.LaplaceNoiseReduction: _REDUCED,
     m.TreeCounter: _COUNTED,
     m.ToeplitzCounter: _COUNTED,
@@ -162,7 +175,7 @@ QUESTIONS: dict[type, tuple[Any, ...]] = {
     m.PrivateMultiplicativeWeights: (
         m.LinearQuery([1, 0.5, 0]),
         m.LinearQuery.where(column("city") == "a"),
-        m.SyntheticHistogram(),
+        SyntheticHistogram(),
     ),
     c.Parallel: (q.Ask("a", _LAUNCH), q.Ask("a", _PURE), q.Ask("other", _PURE)),
     c.ConComp: (q.Ask(0, _LAUNCH), q.Ask(1, _LAUNCH), q.Ask(1, _PURE)),
@@ -208,12 +221,12 @@ def wrapped(value: Any) -> tuple[Any, ...]:
             m.Estimate(value, 50),
             m.Open(value, (10**6, 900)),
             m.FromModel(value),
-            q.AskMany([m.Count(), value]),
+            AskMany([m.Count(), value]),
         )
     if isinstance(value, q.InteractiveMechanism):
         launch = q.Launch(value)
         return (
-            q.LaunchMany([_LAUNCH, launch]),
+            LaunchMany([_LAUNCH, launch]),
             q.LaunchOver(value, q.Last(1)),
             q.CanAfford(launch),
             q.Launch(m.Scripted(c.FiltCon(q.ZCDP(PLENTY)), [launch])),

@@ -8,6 +8,11 @@ times its bytes of the ledger.
 import os
 import sys
 
+from mechanisms.multiplicative_weights import SyntheticHistogram
+from mechanisms.refinement.messages import Latest
+from queryable.messages import AskMany, LaunchMany
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
+
 # Before numpy is loaded, as the workers of a curator have it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -206,7 +211,7 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     "a residue": ("approximate", lambda: _ruled(c.GDPResidue("1e-9"), _pure(150))),
     "menus": (
         "approximate",
-        lambda: q.LaunchMany(
+        lambda: LaunchMany(
             [
                 q.Launch(
                     c.FiltCon(q.ApproxDP(1, "1e-3"), rule=c.Menu(f"1/{n}", [1, 2, 3], slack="1e-9"))
@@ -251,7 +256,7 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
         lambda: q.Launch(m.LaplaceNoiseReduction(grouped(40_000), scales=range(4000, 1, -1))),
     ),
     "until it is exact": ("laplace reduction", lambda: m.Until(m.RelativeError("1/1000000"))),
-    "the last release": ("laplace reduction", m.Latest),
+    "the last release": ("laplace reduction", Latest),
     "an estimate of groups": ("brownian", lambda: m.Open(grouped(1_000_000), (900, 100, 9))),
     "until it is fine": (
         "brownian",
@@ -266,11 +271,11 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     # weights
     "a linear query": ("weights", lambda: m.LinearQuery([0.3] * 40)),
     "a predicate": ("wide weights", lambda: m.LinearQuery.where(AGE >= 3)),
-    "a histogram": ("wide weights", m.SyntheticHistogram),
+    "a histogram": ("wide weights", SyntheticHistogram),
     "many elements": ("pure", lambda: q.Launch(_weights(3000))),
     # compositors
-    "many launches": ("zCDP", lambda: q.LaunchMany([_gaussian()] * 150)),
-    "many filters": ("zCDP", lambda: q.LaunchMany([q.Launch(_filter())] * 150)),
+    "many launches": ("zCDP", lambda: LaunchMany([_gaussian()] * 150)),
+    "many filters": ("zCDP", lambda: LaunchMany([q.Launch(_filter())] * 150)),
     "a launch with orders": ("renyi", _gaussian),
     "many together": (
         "zCDP",
@@ -287,10 +292,10 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "many questions": (
         "sparse vector",
-        lambda: q.AskMany([m.Count(each <= AGE) for each in range(250)]),
+        lambda: AskMany([m.Count(each <= AGE) for each in range(250)]),
     ),
-    "all days": ("a year", q.BlocksQuery),
-    "one day": ("a year", lambda: q.BlockLossQuery(3)),
+    "all days": ("a year", BlocksQuery),
+    "one day": ("a year", lambda: BlockLossQuery(3)),
     "whether a year pays": (
         "a year",
         lambda: q.CanAfford(q.LaunchOver(m.Gaussian(m.Count(), variance=9), q.Last(365))),

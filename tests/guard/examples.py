@@ -17,6 +17,7 @@ from mechanisms import column, when
 from mechanisms.linear_queries import LATTICE, Weighted
 from mechanisms.multiplicative_weights import _same
 from queryable.losses import RenyiCurve
+from queryable.messages import AskMany, LaunchMany
 from tests.guard.rows import table
 
 AGE, B, CITY, PRICE = map(column, ("age", "b", "city", "price"))
@@ -131,7 +132,7 @@ MESSAGES = (
     *LAUNCHES,
     *(q.Launch(each) for each in COMPOSITORS),
     *(q.Launch(each, d_out=q.ZCDP("1/10")) for each in COMPOSITORS if isinstance(each, c.OdomCon)),
-    q.LaunchMany(list(LAUNCHES[:3])),
+    LaunchMany(list(LAUNCHES[:3])),
     q.CanAfford(LAUNCHES[0]),
     q.LaunchOver(MEASUREMENTS[0], q.Last(1)),
     m.Estimate(m.Count(AGE > 3), 5),
@@ -140,7 +141,7 @@ MESSAGES = (
     m.FromModel(m.Count(CITY == "a")),
     m.LinearQuery.where(CITY == "a"),
     m.LinearQuery(np.array([1, 0.5, 0])),
-    q.AskMany([m.Count(AGE > 3), m.Count(CITY == "a")]),
+    AskMany([m.Count(AGE > 3), m.Count(CITY == "a")]),
 )
 _ALL = np.array([LATTICE], dtype=np.int64)
 WEIGHTED = (

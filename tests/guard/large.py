@@ -12,6 +12,7 @@ from typing import Any
 import mechanisms as m
 import queryable as q
 from curator.codec.analysts import ANALYST_TAGS
+from queryable.messages import LaunchMany
 from queryable.statistics import IntegerStatistic
 from tests.guard.conversations import wrapped
 from tests.guard.costs import HOSTS, ROOTS, Sent
@@ -151,7 +152,7 @@ def cases(wire: Wire, count: int, seed: int, tags: Any = ANALYST_TAGS) -> Iterat
         for tag in names:
             for message in inflater.message(tag) or ():
                 place = root_of(message, random)
-                if not isinstance(message, q.Launch | q.LaunchMany | q.CanAfford):
+                if not isinstance(message, q.Launch | LaunchMany | q.CanAfford):
                     place = random.choice([*HOSTS, *ROOTS])
                 elif random.random() < 0.15:
                     place = random.choice([*HOSTS])

@@ -22,7 +22,7 @@ import queryable as q
 from queryable.answers.noisy import NoisyInt
 from queryable.effort import quickly
 from queryable.errors import InteractiveError, QueryError
-from queryable.losses import Loss, RenyiCurve, TimeUniformBound
+from queryable.losses import Dominated, ExPostBound, Loss, RenyiCurve, TimeUniformBound
 from queryable.losses.numbers import BeyondReachError
 from queryable.messages import Launched
 from tests.guard.findings import Fault, short
@@ -128,7 +128,7 @@ def excess(claim: Any, true: Admitted) -> str:  # noqa: PLR0912 (a case for each
             for alpha in ORDERS:
                 if _exceeds(found := true.renyi(alpha) / alpha, rho):
                     return f"the divergence of order {alpha} is {found:.6g} of it"
-        case q.ExPostBound(epsilon, delta) if not delta:
+        case ExPostBound(epsilon, delta) if not delta:
             if _exceeds(found := true.pure(), epsilon):
                 return f"the loss may be {found:.6g}"
         case _:
@@ -149,7 +149,7 @@ def _with_delta(claim: Any, true: Admitted) -> str:
     """As `excess`, for claims that have a delta; they are compared at several epsilons."""
     if any(each < CONTINUOUS for each in true.variances):
         return ""
-    if isinstance(claim, TimeUniformBound | q.ExPostBound):
+    if isinstance(claim, TimeUniformBound | ExPostBound):
         found, most = true.beyond(_real(claim.epsilon)), float(claim.delta)
         return f"more is lost with probability {found:.6g}" if found > most * 1.000001 else ""
     for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, *_own_epsilons(claim)):
@@ -173,7 +173,7 @@ def stated_profile(claim: Any, epsilon: float) -> float | None:
             return _real(delta) if epsilon >= _real(own) else 1.0
         case q.GDP(mu):
             return _profile(min(_real(mu), 1e3), epsilon)
-        case q.Dominated(own, mu, delta):
+        case Dominated(own, mu, delta):
             e, p = _real(own), 1 / (1 + exp(-min(_real(own), 700)))
             wide = min(_real(mu), 1e3)
             beside = p * _profile(wide, epsilon - e) + (1 - p) * _profile(wide, epsilon + e)

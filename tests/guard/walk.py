@@ -20,7 +20,7 @@ import queryable as q
 from mechanisms import DiscoveredKeys
 from queryable.errors import CodecError
 from queryable.losses import Loss
-from queryable.messages import is_owners
+from queryable.messages import AskMany, LaunchMany, is_owners
 from queryable.statistics import IntegerStatistic
 from tests.guard import claims, contributions, conversations, moves, spending
 from tests.guard.findings import Fault, Finding, short
@@ -37,7 +37,7 @@ from tests.guard.worlds import (
 STATISTICS = (IntegerStatistic, DiscoveredKeys)
 COMPOSITORS = (c.FiltCon, c.OdomCon, c.ExPost, c.Universal, c.ConComp, c.Parallel, c.Blocks)
 COMPOSITORS += (c.Individual, q.Postprocessed)
-MESSAGES = (q.Launch, q.LaunchMany, q.LaunchOver, q.CanAfford, q.Ask, q.AskMany)
+MESSAGES = (q.Launch, LaunchMany, q.LaunchOver, q.CanAfford, q.Ask, AskMany)
 _D_OUT = ("zcdp/1", "approx-dp/1", "pure-dp/1", "rdp/1", "renyi-curve/1", "approx-zcdp/1", "gdp/1")
 _MOST_STEPS, _MOST_TRIES = 4, 50
 
@@ -251,6 +251,6 @@ def checks_of(value: Any, effort: Effort, mutator: Mutator) -> Iterator[Check]:
             yield Check("spending", lambda: spending.faults_of(value, random, d_out), (sent,))
     if not is_owners(value):
         message = random.choice(conversations.wrapped(value))
-        if isinstance(message, MESSAGES) and not isinstance(message, q.AskMany):
+        if isinstance(message, MESSAGES) and not isinstance(message, AskMany):
             yield talk(message)
         yield talk(q.Launch(random.choice(conversations.HOSTS)), message)

@@ -15,8 +15,9 @@ import attrs
 
 from curator.codec import CODEC, QUERIES, QUERY_LIMITS, Codec, Entry, encode
 from curator.codec.fields import Custom, Kind, Plain, kind_of
-from queryable import Ask, AskMany, InteractiveMechanism, Launch, LaunchMany, LaunchOver
+from queryable import Ask, InteractiveMechanism, Launch, LaunchOver
 from queryable.errors import CodecError
+from queryable.messages import AskMany, LaunchMany
 from queryable.statistics import IntegerStatistic
 
 Tree: TypeAlias = Any

@@ -14,14 +14,50 @@ from tests.instances.of_mechanisms import MECHANISMS, QUERIES
 from tests.instances.of_queryable import OF_MODULES, QUERYABLE
 from tests.instances.rules import BUDGET, BUDGETS, ODOMETERS, RULES, SMALL, odometers, rule_for
 
-CALLS: dict[str, dict[str, dict[str, Any]]] = {
-    "queryable": QUERYABLE,
-    **OF_MODULES,
-    "queryable.audit": AUDITS,
-    "mechanisms": MECHANISMS,
-    "composition": COMPOSITION,
-    "composition.advice.plot": PLOTS,
+ROOMS = {
+    "composition.advice.planning": "Candidate Recommendation",
+    "composition.rules.menus.costs": "Fitted fitted",
+    "composition.rules.optimal": "optimal_delta optimal_epsilon",
+    "mechanisms.best": "BestRun",
+    "mechanisms.frugal.messages": "Estimated",
+    "mechanisms.multiplicative_weights": "SyntheticHistogram",
+    "mechanisms.randomized_response": "Revealed",
+    "mechanisms.refinement.estimate": "Refined Stopped Undecided",
+    "mechanisms.refinement.messages": "Latest",
+    "mechanisms.sampling.laws": "BernoulliExp DiscreteGaussian DiscreteLaplace TruthfulAnswer",
+    "mechanisms.synthetic.messages": "ModelFit Modelled SyntheticRows",
+    "mechanisms.tables.expressions.columns": "Column",
+    "queryable.checks.scales": "scale_for",
+    "queryable.errors": "MisreadWarning",
+    "queryable.faults": "touching_data",
+    "queryable.losses": "Dominated ExPostBound",
+    "queryable.messages": "AskMany LaunchMany CloseBlock",
+    "queryable.randomness.laws": "Bernoulli",
+    "queryable.streams.blocks": "BlockLossQuery BlocksQuery BlockStated",
+    "queryable.streams.levels": "BlockLevel DataLevel EventLevel Growth",
+    "queryable.view": "View",
 }
+"""Where the instances are of names that the front doors do not have."""
+
+
+def _by_room(calls: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[str, dict[str, Any]]]:
+    found = {module: dict(each) for module, each in calls.items()}
+    for room, names in ROOMS.items():
+        door = room.split(".")[0]
+        found.setdefault(room, {}).update({name: found[door].pop(name) for name in names.split()})
+    return found
+
+
+CALLS = _by_room(
+    {
+        "queryable": QUERYABLE,
+        **OF_MODULES,
+        "queryable.audit": AUDITS,
+        "mechanisms": MECHANISMS,
+        "composition": COMPOSITION,
+        "composition.advice.plot": PLOTS,
+    }
+)
 """By module, then by name: arguments of a valid call."""
 
 

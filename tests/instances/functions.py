@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mechanisms import RandomizedResponse
-from queryable import Bit, Statistic, View
+from queryable import Bit, Statistic
+from queryable.view import View
 
 DATA = np.arange(20)
 """The data that mechanisms are tried on: twenty small integers."""

@@ -10,8 +10,10 @@ import queryable
 from composition import FiltCon
 from mechanisms import Count, PrivacyUnit, column
 from mechanisms.frugal.spread import Spread
+from mechanisms.refinement.messages import Latest
 from mechanisms.tables.expressions.operands import Literal
-from queryable import Ask, Bit, EventLevel, Launch, PrivacyLossQuery, PureDP, Update
+from queryable import Ask, Bit, Launch, PrivacyLossQuery, PureDP, Update
+from queryable.streams.levels import EventLevel
 from tests.instances.functions import DATA, NUMBER, REFUSAL, SIZE, TALLY, odd
 from tests.strategies import RandomBits, RandomWord
 
@@ -176,7 +178,7 @@ COUNTED = (Update(DATA[:9]), mechanisms.Total(), Update(DATA[:4]), Update(DATA))
 SEEN = (mechanisms.Total(), mechanisms.Total(at=1), mechanisms.Window(last=2))
 QUERIES: dict[str, tuple[Any, ...]] = {
     "LaplaceNoiseReduction": (
-        *(mechanisms.Refine(), mechanisms.Refine(20), mechanisms.Latest(), mechanisms.Refine()),
+        *(mechanisms.Refine(), mechanisms.Refine(20), Latest(), mechanisms.Refine()),
     ),
     "SparseVector": (SIZE,) * 12,
     "ToeplitzCounter": (*COUNTED, *SEEN),

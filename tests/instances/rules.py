@@ -7,8 +7,8 @@ from typing import Any
 
 import composition as c
 from composition import Rule, TimeUniform
-from queryable import FDP, GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, Loss, PureDP
-from queryable.losses import RenyiCurve, RenyiOrder, RenyiOrders
+from queryable import FDP, GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses import Dominated, RenyiCurve, RenyiOrder, RenyiOrders
 
 BUDGET = ApproxDP(1, "1e-6")
 BUDGETS: dict[Any, Loss] = {

@@ -20,21 +20,20 @@ from queryable import (
     InteractiveMechanism,
     Launch,
     Launched,
-    LaunchMany,
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
     QueryError,
     Refused,
-    RetiredChildError,
     SeededCoins,
-    View,
     view,
 )
 from queryable.audit import every_outcome, hashable
 from queryable.audit.views.scripts import snapshot
 from queryable.conversation.stepping import advance, begin
-from queryable.messages import MeasureQuery, Stated
+from queryable.errors import RetiredChildError
+from queryable.messages import LaunchMany, MeasureQuery, Stated
+from queryable.view import View
 from tests.audit.toys import Response, nats, script
 from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising
 

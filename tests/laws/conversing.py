@@ -24,11 +24,9 @@ from queryable import (
     ZCDP,
     Ask,
     CanAfford,
-    CloseBlock,
     InteractiveMechanism,
     Last,
     Launch,
-    LaunchMany,
     LaunchOver,
     PrivacyLossQuery,
     PureDP,
@@ -41,6 +39,7 @@ from queryable.conversation import leaves as reading
 from queryable.conversation.frames import only_reads
 from queryable.conversation.steps import BROKEN
 from queryable.losses import Loss
+from queryable.messages import CloseBlock, LaunchMany
 from queryable.receipts import Account
 from tests.conversations import Root
 from tests.laws.subjects import SIZE

@@ -11,21 +11,11 @@ from typing import Any
 import attrs
 
 from composition import FiltCon
-from queryable import (
-    SYSTEM,
-    Ask,
-    CloseBlock,
-    Coins,
-    Growth,
-    Launch,
-    Queryable,
-    QueryError,
-    UnknownQueryError,
-    Update,
-)
+from queryable import SYSTEM, Ask, Coins, Launch, Queryable, QueryError, UnknownQueryError, Update
 from queryable.audit.views.scripts import snapshot as snapshot_of
 from queryable.data.growing import grown, snapshot
-from queryable.messages import addressed
+from queryable.messages import CloseBlock, addressed
+from queryable.streams.levels import Growth
 from tests.laws.compositors import CONCURRENT, LITTLE, Compositor, Run
 from tests.strategies import WORD, Toy
 

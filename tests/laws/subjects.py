@@ -23,28 +23,26 @@ from composition import (
     OdomSeq,
     Whitehouse2023,
 )
+from mechanisms.refinement.messages import Latest
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import Literal
 from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
-    AskMany,
     Bit,
-    BlockLossQuery,
-    BlocksQuery,
     CanAfford,
-    CloseBlock,
     InteractiveMechanism,
     Last,
     Launch,
-    LaunchMany,
     LaunchOver,
     PrivacyLossQuery,
     PureDP,
     Update,
     UserLevel,
 )
-from queryable.messages import is_owners
+from queryable.messages import AskMany, CloseBlock, LaunchMany, is_owners
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from tests.instances import CALLS, DATA, QUERIES
 from tests.instances.functions import SIZE, TALLY, odd
 from tests.instances.of_mechanisms import COUNTED, SEEN
@@ -61,7 +59,7 @@ from tests.strategies import (
     raising,
 )
 
-ONE = mechanisms.Keys(mechanisms.Column(Literal(1)), (1, 2))
+ONE = mechanisms.Keys(Column(Literal(1)), (1, 2))
 """Groups of rows that need no column."""
 BITS = "bits"
 OPEN = Launch(RandomBits(PureDP("0.01")))
@@ -117,7 +115,7 @@ def refining(name: str, person: Any, schedule: Any) -> Subject:
         Ask("estimate 1", mechanisms.Refine()),
         Ask("estimate 1", CanAfford(mechanisms.Refine())),
         Ask("estimate 0", PrivacyLossQuery()),
-        Ask("estimate 1", mechanisms.Latest()),
+        Ask("estimate 1", Latest()),
     )
     return Subject(name, person @ FiltCon(ZCDP(1)), script)
 

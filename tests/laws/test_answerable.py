@@ -33,6 +33,7 @@ from queryable import (
     QueryError,
     Statistic,
 )
+from queryable.messages import AskMany, LaunchMany
 from queryable.statistics import Checked, Releasable
 from tests import encoded
 from tests.laws import subjects
@@ -114,9 +115,9 @@ MORE = (
         c.FiltCon(ZCDP(1)),
         [
             Launch(GAUSSIAN),
-            q.LaunchMany([Launch(c.ConComp([GAUSSIAN])), Launch(m.SparseVector(3, 1))]),
+            LaunchMany([Launch(c.ConComp([GAUSSIAN])), Launch(m.SparseVector(3, 1))]),
             q.Ask(3, m.Count()),
-            q.Ask(3, q.AskMany([m.Count(), m.Count()])),
+            q.Ask(3, AskMany([m.Count(), m.Count()])),
             q.CanAfford(Launch(GAUSSIAN)),
         ],
     ),

@@ -19,15 +19,9 @@ import numpy as np
 import pytest
 
 from composition import Blocks, FiltCon, OdomCon, Whitehouse2023
-from mechanisms import (
-    Count,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    RandomizedResponse,
-    column,
-)
+from mechanisms import Count, Gaussian, RandomizedResponse, column
 from mechanisms.sampling import blocks
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import (
     SYSTEM,
     ZCDP,

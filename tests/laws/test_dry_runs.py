@@ -16,14 +16,14 @@ import pytest
 
 import composition as c
 import mechanisms as m
+from mechanisms.multiplicative_weights import SyntheticHistogram
+from mechanisms.refinement.messages import Latest
 from queryable import (
     ZCDP,
     Ask,
-    AskMany,
     CanAfford,
     InteractiveMechanism,
     Launch,
-    LaunchMany,
     Measurement,
     PersonInTheMiddle,
     Postprocessed,
@@ -38,7 +38,7 @@ from queryable import (
 )
 from queryable.checks.dry_runs import require_script
 from queryable.effort import quickly, take
-from queryable.messages import MeasureQuery, is_owners
+from queryable.messages import AskMany, LaunchMany, MeasureQuery, is_owners
 from tests.laws.subjects import ASKED, COMPOSITORS, DATA, MECHANISMS, Subject
 from tests.laws.test_answerable import concrete
 
@@ -110,12 +110,12 @@ UNCERTAIN: dict[str, InteractiveMechanism[Any]] = {
 }
 LEAVES = (LAPLACE, DEAR, NEVER, GAUSSIAN, VECTOR, m.Count(), 7)
 NESTED = ("FiltCon", "FiltSeq", "ConComp", "Parallel", "Universal")
-STEPS = (m.Refine(), m.Refine(30), m.Refine(1), m.Latest(), m.Until(m.AbsoluteError(9)))
+STEPS = (m.Refine(), m.Refine(30), m.Refine(1), Latest(), m.Until(m.AbsoluteError(9)))
 JUNK = (7, "x", m.Count, [m.Count()], Launch(7), AskMany([]), LaunchMany([]), CanAfford(7))
 OWN = (
     *(m.Estimate(m.Count(), 900), m.Estimate(m.Count(), -1), m.Fit("1/50", 1), m.Fit("x")),
     *(m.FromModel(m.Count()), m.SampleRows(2), m.SampleRows(-2), m.Measurements()),
-    *(m.LinearQuery([1, 0]), m.LinearQuery([1, 0, 0]), m.SyntheticHistogram()),
+    *(m.LinearQuery([1, 0]), m.LinearQuery([1, 0, 0]), SyntheticHistogram()),
     *(m.Open(m.Count(), (900, 30)), m.Open(m.Count()), *STEPS),
 )
 

@@ -21,18 +21,17 @@ from composition import FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    AskMany,
     CanAfford,
     Coins,
     InteractiveError,
     InteractiveMechanism,
     Launch,
-    LaunchMany,
     PrivacyLossQuery,
     PureDP,
     Queryable,
     SeededCoins,
 )
+from queryable.messages import AskMany, LaunchMany
 from tests import instances
 from tests.hostile import MAKERS, HostileError
 from tests.instances import NOT_CALLED

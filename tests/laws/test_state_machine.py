@@ -34,10 +34,10 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    RetiredChildError,
     SeededCoins,
     interact,
 )
+from queryable.errors import RetiredChildError
 from tests.strategies import (
     ILLEGAL,
     SECRET,

@@ -26,9 +26,9 @@ from queryable import (
     SeededCoins,
     ToAnalyst,
     ToMechanism,
-    UnknownChildError,
     UnknownQueryError,
 )
+from queryable.errors import UnknownChildError
 from queryable.statistics import Bit
 from tests.proofs.reductions import (
     AtOrder,

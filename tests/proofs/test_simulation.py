@@ -6,16 +6,8 @@ import attrs
 import pytest
 
 from composition import FiltCon
-from queryable import (
-    Ask,
-    Launch,
-    Launched,
-    PureDP,
-    QueryError,
-    SeededCoins,
-    View,
-    interact,
-)
+from queryable import Ask, Launch, Launched, PureDP, QueryError, SeededCoins, interact
+from queryable.view import View
 from tests.audit.toys import script
 from tests.proofs.simulation import NO_COINS, adversary_through, view_through
 from tests.strategies import WORD, Courier, Masker, RandomBits, RandomWord, Toy, Twice

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms import DiscreteGaussian, DiscreteLaplace
 from mechanisms.sampling.blocks import Tickets
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import SYSTEM, SeededCoins
 
 FALSE_ALARM = 1e-4

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from composition import FiltCon
-from mechanisms import Count, Estimate, Estimated, Frugal, Histogram, column
+from mechanisms import Count, Estimate, Frugal, Histogram, column
+from mechanisms.frugal.messages import Estimated
 from queryable import ZCDP, Queryable, SeededCoins
 
 CELLS, ROWS = 6, 10

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import DiscreteLaplace
 from mechanisms.sampling.laplace_path import laplace_path
-from queryable import Bernoulli, SeededCoins
+from mechanisms.sampling.laws import DiscreteLaplace
+from queryable import SeededCoins
+from queryable.randomness.laws import Bernoulli
 from tests.statistical.test_noise import FALSE_ALARM, Weights, laplace, p_value
 
 RUNS = 10_000

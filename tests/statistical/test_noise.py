@@ -16,13 +16,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms import (
-    BernoulliExp,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    RandomizedResponse,
-    TruthfulAnswer,
-)
+from mechanisms import RandomizedResponse
+from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from queryable import SeededCoins
 from queryable.randomness.laws import FairBits, Law
 

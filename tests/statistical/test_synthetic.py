@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from composition import FiltCon
-from mechanisms import Count, Fit, FromModel, Modelled, Synthetic, column
+from mechanisms import Count, Fit, FromModel, Synthetic, column
+from mechanisms.synthetic.messages import Modelled
 from queryable import ZCDP, Queryable, SeededCoins
 
 RANDOM = np.random.default_rng(23)

@@ -6,16 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from composition import (
-    Basic,
-    Menu,
-    Parallel,
-    Partition,
-    accumulator_of,
-    admitted,
-    fitted,
-    recommend,
-)
+from composition import Basic, Menu, Parallel, Partition, accumulator_of, admitted, recommend
+from composition.rules.menus.costs import fitted
 from mechanisms import Gaussian, Laplace, Table
 from queryable import GDP, SYSTEM, ApproxDP, PrivacyClaimError, PureDP, Statistic
 from queryable.audit import least_epsilon

@@ -39,7 +39,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    Growth,
     InteractiveMechanism,
     Launch,
     Launched,
@@ -49,6 +48,7 @@ from queryable import (
     Update,
     explain,
 )
+from queryable.streams.levels import Growth
 from tests.instances import BUDGETS, SMALL, rule_for
 from tests.strategies import RandomWord, Toy
 

@@ -20,11 +20,11 @@ from composition import (
     Whitehouse2023,
     accumulator_of,
     filter_of,
-    optimal_delta,
 )
 from composition.compositors.blocks.units import NO_UNITS, kept_rows
 from composition.compositors.claims import claim_of, parsed
 from composition.rules import Additive, ViaGDP, ViaZCDP
+from composition.rules.optimal import optimal_delta
 from queryable import (
     GDP,
     RDP,
@@ -32,8 +32,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Bit,
-    BlockLossQuery,
-    BlocksQuery,
     Launch,
     LaunchOver,
     Loss,
@@ -43,6 +41,7 @@ from queryable import (
     QueryError,
     Statistic,
 )
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from tests.strategies import Toy
 from tests.wrong import rows
 

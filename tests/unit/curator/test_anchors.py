@@ -26,17 +26,9 @@ from mechanisms import (
     Until,
     column,
 )
-from queryable import (
-    ZCDP,
-    ApproxDP,
-    HandleError,
-    Launch,
-    LaunchMany,
-    PrivacyLossQuery,
-    PureDP,
-    Queryable,
-    QueryError,
-)
+from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Queryable, QueryError
+from queryable.errors import HandleError
+from queryable.messages import LaunchMany
 from tests.encoded import ODOMETERS, RULES
 from tests.instances import BUDGET
 from tests.stored import KEY, STORED, Crash, MemoryLedger

@@ -10,7 +10,8 @@ import pytest
 import curator
 from composition import FiltCon
 from mechanisms import Count, Gaussian
-from queryable import ZCDP, HandleError, Queryable
+from queryable import ZCDP, Queryable
+from queryable.errors import HandleError
 from tests.stored import KEY, MemoryLedger
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")

@@ -15,7 +15,8 @@ from curator.codec import CODEC
 from curator.leases import KEEPER, Keeper
 from curator.ledgers import LeaseError, SQLiteLedger
 from curator.logs.journal import TTL, LedgerJournal
-from queryable import ZCDP, HandleError, Queryable
+from queryable import ZCDP, Queryable
+from queryable.errors import HandleError
 from tests.stored import KEY, MemoryLedger
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")

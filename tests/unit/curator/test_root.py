@@ -19,16 +19,14 @@ from queryable import (
     ZCDP,
     Ask,
     Failed,
-    HandleError,
     MechanismFault,
     PrivacyWarning,
     PureDP,
     Queryable,
     QueryError,
-    RetiredChildError,
     Statistic,
 )
-from queryable.errors import CodecError
+from queryable.errors import CodecError, HandleError, RetiredChildError
 from queryable.messages import addressed
 from tests.stored import KEY, STORED, MemoryLedger
 from tests.strategies import Faulty, RandomBits, Toy, raising

@@ -17,7 +17,8 @@ from mechanisms import (
     TreeCounter,
     column,
 )
-from queryable import ZCDP, HandleError, Queryable, QueryError
+from queryable import ZCDP, Queryable, QueryError
+from queryable.errors import HandleError
 from tests.curator.test_same_views import charges_of, tree_of, view_of
 from tests.stored import KEY, STORED, Crash, MemoryLedger
 from tests.strategies import RandomBits

@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 import pytest
 
-from mechanisms import DiscreteLaplace
 from mechanisms.additive import noisy
 from mechanisms.sampling.integers import added
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable import MechanismFault, SeededCoins, Statistic
 from queryable.answers.noisy import noisy_array
 from queryable.randomness.laws import FairBits, Law

@@ -13,7 +13,6 @@ import pytest
 from composition import FiltCon, ViaRenyi, budget
 from mechanisms import (
     Best,
-    BestRun,
     Gaussian,
     Laplace,
     Poisson,
@@ -22,6 +21,7 @@ from mechanisms import (
     TruncatedNegativeBinomial,
     selection,
 )
+from mechanisms.best import BestRun
 from mechanisms.repetitions import Repetitions
 from mechanisms.selection import ORDERS
 from queryable import (

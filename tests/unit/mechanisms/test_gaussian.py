@@ -9,8 +9,9 @@ import pytest
 
 from composition import FiltCon, GDPResidue, ViaGDP, ViaZCDP, admitted
 from mechanisms import Count, Gaussian, Histogram
-from queryable import GDP, RDP, ZCDP, ApproxDP, Dominated, PureDP, Queryable, SeededCoins, Statistic
+from queryable import GDP, RDP, ZCDP, ApproxDP, PureDP, Queryable, SeededCoins, Statistic
 from queryable.errors import PrivacyClaimError
+from queryable.losses import Dominated
 from tests.reference import gaussian_profile, mp, real
 
 COUNT = Count()

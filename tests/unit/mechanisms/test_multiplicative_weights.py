@@ -21,11 +21,11 @@ from mechanisms import (
     LinearQuery,
     PrivateMultiplicativeWeights,
     SparseVector,
-    SyntheticHistogram,
     Table,
     column,
 )
 from mechanisms.linear_queries import Gap, Weighted
+from mechanisms.multiplicative_weights import SyntheticHistogram
 from queryable import (
     ZCDP,
     Ask,

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from mechanisms import BernoulliExp, RandomizedResponse, Revealed, TruthfulAnswer
+from mechanisms import RandomizedResponse
+from mechanisms.randomized_response import Revealed
+from mechanisms.sampling.laws import BernoulliExp, TruthfulAnswer
 from queryable import (
     RDP,
     ZCDP,

@@ -11,7 +11,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
-    CloseBlock,
     Failed,
     Halted,
     Launch,
@@ -24,9 +23,10 @@ from queryable import (
     SeededCoins,
     Statistic,
     Update,
-    View,
     interact,
 )
+from queryable.messages import CloseBlock
+from queryable.view import View
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord, raising
 
 TENTH = PureDP("1/10")

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 import pytest
 
-from mechanisms import Above, Count, DiscreteLaplace, Histogram, Laplace, SparseVector, Sum
+from mechanisms import Above, Count, Histogram, Laplace, SparseVector, Sum
+from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.sparse_vector import SparseVectorState
 from queryable import (
     ZCDP,
-    AskMany,
     Failed,
     MechanismFault,
     PureDP,
@@ -25,6 +25,7 @@ from queryable import (
     Statistic,
 )
 from queryable.checks.datasets import Described
+from queryable.messages import AskMany
 
 
 class Noise:

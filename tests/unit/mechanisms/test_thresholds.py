@@ -8,7 +8,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from mechanisms import DiscreteGaussian, DiscreteLaplace
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.thresholds import (
     at_least,
     half_line,

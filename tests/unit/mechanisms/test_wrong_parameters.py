@@ -9,11 +9,8 @@ import pytest
 from composition import Blocks, FiltCon, OdomCon
 from mechanisms import (
     AbsoluteError,
-    BernoulliExp,
     Best,
     Count,
-    DiscreteGaussian,
-    DiscreteLaplace,
     Doubling,
     ExponentialMechanism,
     Gaussian,
@@ -37,7 +34,6 @@ from mechanisms import (
     TopK,
     TreeCounter,
     TruncatedNegativeBinomial,
-    TruthfulAnswer,
     even_schedule,
     geometric_schedule,
 )
@@ -46,6 +42,7 @@ from mechanisms.counters.toeplitz_noise import ToeplitzNoise
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.sampling.choices import Softmax
+from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.synthetic.domain import columns_field
 from mechanisms.synthetic.graphical import GRID
 from mechanisms.synthetic.scores import Compared, Distances, Marginal

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from curator.codec import encode
-from queryable import ZCDP, BlockStated
+from queryable import ZCDP
 from queryable.effort import (
     STEPS,
     admitted,
@@ -20,6 +20,7 @@ from queryable.effort import (
     take,
     write,
 )
+from queryable.streams.blocks import BlockStated
 
 
 def test_the_switch_holds_for_the_block_and_what_it_calls() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from queryable import SYSTEM, Coins, ExPostMechanism, PrivacyClaimError
-from queryable.ex_post import Expense, Opening
+from queryable import SYSTEM, Coins, PrivacyClaimError
+from queryable.ex_post import Expense, ExPostMechanism, Opening
 
 
 class Free(Expense):

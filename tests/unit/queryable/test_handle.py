@@ -17,7 +17,6 @@ from queryable import (
     Ask,
     Bit,
     CanAfford,
-    HandleError,
     InteractiveMechanism,
     Launch,
     Measurement,
@@ -27,11 +26,10 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    ReentrantQueryError,
-    RetiredChildError,
     SeededCoins,
     UnknownQueryError,
 )
+from queryable.errors import HandleError, ReentrantQueryError, RetiredChildError
 from tests.strategies import (
     SECRET,
     TENTH,

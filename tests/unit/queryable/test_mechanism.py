@@ -14,7 +14,6 @@ from queryable import (
     ApproxDP,
     Coins,
     Failed,
-    Growth,
     InteractiveMechanism,
     Launch,
     Measurement,
@@ -33,6 +32,7 @@ from queryable.conversation.stepping import (
 from queryable.messages import is_owners
 from queryable.optional import as_filter
 from queryable.streams.contributions import PerRecord
+from queryable.streams.levels import Growth
 from tests.strategies import Faulty, RandomBits, RandomWord, Size, Toy, raising
 
 

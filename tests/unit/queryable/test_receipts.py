@@ -32,7 +32,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
-    ExPostBound,
     FromMechanism,
     InteractiveError,
     Launch,
@@ -41,10 +40,11 @@ from queryable import (
     Queryable,
     QueryRefusedError,
     Refused,
-    RetiredChildError,
     interact,
 )
 from queryable.display.history import History
+from queryable.errors import RetiredChildError
+from queryable.losses import ExPostBound
 from queryable.receipts import own_loss
 from tests.audit.toys import script
 from tests.strategies import Courier, Faulty, Toy, raising

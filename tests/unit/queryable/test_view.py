@@ -15,11 +15,10 @@ from queryable import (
     QueryError,
     Refused,
     SeededCoins,
-    View,
     interact,
     truncated_view,
 )
-from queryable.view import Exchange
+from queryable.view import Exchange, View
 from tests.strategies import SECRET, Faulty, RandomBits, RandomWord, raising
 
 

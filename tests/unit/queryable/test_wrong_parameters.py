@@ -15,7 +15,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Bernoulli,
     Bit,
     Loss,
     MechanismFault,
@@ -31,7 +30,7 @@ from queryable.data.cells import cells
 from queryable.data.rows import rows_of
 from queryable.losses import RenyiCurve, as_measure
 from queryable.losses.numbers import exact, natural, round_up
-from queryable.randomness.laws import UniformBelow
+from queryable.randomness.laws import Bernoulli, UniformBelow
 from tests.strategies import Courier, Toy
 from tests.wrong import rows
 

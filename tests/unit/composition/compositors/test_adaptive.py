@@ -20,8 +20,8 @@ from queryable import (
     QueryRefusedError,
     SeededCoins,
     Statistic,
-    UnknownChildError,
 )
+from queryable.errors import UnknownChildError
 from tests.strategies import (
     ILLEGAL,
     ILLEGAL_LAUNCHES,

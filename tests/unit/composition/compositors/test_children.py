@@ -6,18 +6,10 @@ import pytest
 
 from composition import FiltCon
 from composition.compositors.children import reported, require_depth, require_live
-from queryable import (
-    Ask,
-    Launch,
-    PrivacyLossQuery,
-    PureDP,
-    QueryError,
-    RetiredChildError,
-    SeededCoins,
-    UnknownChildError,
-)
+from queryable import Ask, Launch, PrivacyLossQuery, PureDP, QueryError, SeededCoins
 from queryable.conversation import Live, Node
 from queryable.conversation.steps import NO_CHILDREN, Child
+from queryable.errors import RetiredChildError, UnknownChildError
 from tests.strategies import RandomWord, Toy
 
 COINS = SeededCoins(1)

@@ -15,7 +15,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Dominated,
     Launch,
     PrivacyClaimError,
     PureDP,
@@ -23,6 +22,7 @@ from queryable import (
     QueryError,
     QueryRefusedError,
 )
+from queryable.losses import Dominated
 from tests.strategies import TENTH, BrokenMap, RandomWord, Toy, raising
 
 

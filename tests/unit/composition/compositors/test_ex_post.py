@@ -13,20 +13,18 @@ from mechanisms import (
     Gaussian,
     Laplace,
     LaplaceNoiseReduction,
-    Latest,
     RandomizedResponse,
     Refine,
     SparseVector,
     Until,
 )
+from mechanisms.refinement.messages import Latest
 from queryable import (
     SYSTEM,
     ApproxDP,
     Ask,
     CanAfford,
     Coins,
-    ExPostBound,
-    ExPostMechanism,
     Launch,
     MechanismFault,
     PrivacyClaimError,
@@ -34,13 +32,13 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    RetiredChildError,
     SeededCoins,
     Statistic,
-    UnknownChildError,
 )
 from queryable.conversation import Run
-from queryable.ex_post import Expense
+from queryable.errors import RetiredChildError, UnknownChildError
+from queryable.ex_post import Expense, ExPostMechanism
+from queryable.losses import ExPostBound
 from tests.strategies import SECRET, RecordingDataset, raising
 
 TABLE = {"age": np.arange(1000)}

@@ -13,8 +13,6 @@ from queryable import (
     SYSTEM,
     ApproxDP,
     Coins,
-    ExPostBound,
-    ExPostMechanism,
     MechanismFault,
     PrivacyClaimError,
     PureDP,
@@ -22,7 +20,8 @@ from queryable import (
     QueryError,
     UnknownQueryError,
 )
-from queryable.ex_post import Expense, Opening
+from queryable.ex_post import Expense, ExPostMechanism, Opening
+from queryable.losses import ExPostBound
 from tests.strategies import SECRET
 
 ZERO, DELTA = PureDP(0), ApproxDP(0, 0)

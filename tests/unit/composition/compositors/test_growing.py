@@ -37,20 +37,15 @@ from queryable import (
     SYSTEM,
     ZCDP,
     Ask,
-    AskMany,
     Coins,
-    EventLevel,
-    Growth,
     InteractiveMechanism,
     Launch,
-    LaunchMany,
     Loss,
     MechanismFault,
     PureDP,
     Queryable,
     QueryError,
     Refused,
-    RetiredChildError,
     SeededCoins,
     Statistic,
     UnprovenCompositionError,
@@ -62,7 +57,10 @@ from queryable.checks.protection import Protected
 from queryable.conversation.stepping import begin
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
+from queryable.errors import RetiredChildError
 from queryable.losses import group_size
+from queryable.messages import AskMany, LaunchMany
+from queryable.streams.levels import EventLevel, Growth
 from tests.strategies import WORD, Size
 
 LITTLE = PureDP("1/100")

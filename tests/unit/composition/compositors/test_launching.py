@@ -32,19 +32,19 @@ from queryable import (
     InteractiveMechanism,
     Launch,
     Launched,
-    LaunchMany,
     PrivacyClaimError,
     PureDP,
     Queryable,
     QueryError,
     QueryRefusedError,
     Refused,
-    RetiredChildError,
     SeededCoins,
     Statistic,
     UnknownQueryError,
 )
 from queryable.checks.datasets import Described
+from queryable.errors import RetiredChildError
+from queryable.messages import LaunchMany
 from queryable.statistics import IntegerStatistic
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord, Recorder, Toy, raising
 

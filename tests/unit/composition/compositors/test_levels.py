@@ -10,7 +10,6 @@ from mechanisms import Count, Histogram, Laplace, Scripted, Table, TreeCounter
 from mechanisms.counters.contributions import first_records
 from queryable import (
     ApproxDP,
-    EventLevel,
     InteractiveMechanism,
     Launch,
     PureDP,
@@ -20,7 +19,7 @@ from queryable import (
     UserLevel,
 )
 from queryable.checks.protection import ROW, Protected, levels_of, whom
-from queryable.streams.levels import BlockLevel, DataLevel
+from queryable.streams.levels import BlockLevel, DataLevel, EventLevel
 from tests.strategies import Courier
 
 ROWS = {"who": ["z"], "kind": ["a"]}

@@ -14,9 +14,9 @@ from queryable import (
     PureDP,
     Queryable,
     QueryError,
-    RetiredChildError,
     SeededCoins,
 )
+from queryable.errors import RetiredChildError
 from queryable.messages import Query
 from tests.strategies import RandomBits, Toy
 

@@ -10,7 +10,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    CloseBlock,
     Launch,
     MechanismFault,
     PrivacyClaimError,
@@ -22,6 +21,7 @@ from queryable import (
     UnprovenCompositionError,
     Update,
 )
+from queryable.messages import CloseBlock
 from tests.strategies import ILLEGAL, TENTH, WORD, Faulty, RandomBits, RandomWord, Toy, raising
 
 COINS = SeededCoins(1)

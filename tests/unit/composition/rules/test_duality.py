@@ -26,13 +26,13 @@ from queryable import (
     RDP,
     ZCDP,
     ApproxDP,
-    Dominated,
     Launch,
     PureDP,
     Queryable,
     QueryRefusedError,
     UnprovenCompositionError,
 )
+from queryable.losses import Dominated
 from tests.strategies import LOSSES, TENTH, RandomWord, Toy
 
 F = Fraction

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from composition import ConComp, FiltCon, OdomCon, optimal_delta, optimal_epsilon
+from composition import ConComp, FiltCon, OdomCon
 from composition.rules import optimal
+from composition.rules.optimal import optimal_delta, optimal_epsilon
 from queryable import FDP, GDP, ZCDP, ApproxDP, Loss, PureDP, UnprovenCompositionError
 from tests.strategies import Toy, among
 

@@ -8,9 +8,10 @@ import pytest
 
 from composition import FiltCon, GDPResidue, ViaGDP, admitted
 from composition.rules.residue import first_residue, largest_first, largest_response, residue
-from queryable import GDP, ZCDP, ApproxDP, Dominated, Launch, Loss, PureDP, Refused
+from queryable import GDP, ZCDP, ApproxDP, Launch, Loss, PureDP, Refused
 from queryable.effort import is_out, quickly
 from queryable.errors import QueryError
+from queryable.losses import Dominated
 from queryable.losses.conversions import greatest
 from tests.reference import beside_response, gaussian_profile, mp, real, response_profile
 from tests.strategies import Toy

@@ -20,14 +20,11 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    ReentrantQueryError,
-    RetiredChildError,
     ToAnalyst,
     ToMechanism,
-    UnknownChildError,
     UnknownQueryError,
 )
-from queryable.errors import CodecError
+from queryable.errors import CodecError, ReentrantQueryError, RetiredChildError, UnknownChildError
 from tests.served import Served, opened, serving
 from tests.stored import MemoryLedger
 from tests.strategies import Courier, Masker, Twice

@@ -27,16 +27,14 @@ from queryable import (
     ZCDP,
     Ask,
     CanAfford,
-    HandleError,
     Launch,
     QueryError,
     QueryRefusedError,
     Refused,
     Statistic,
-    UnknownChildError,
     UnknownQueryError,
 )
-from queryable.errors import CodecError
+from queryable.errors import CodecError, HandleError, UnknownChildError
 from tests.served import ROOT, Served, opened, serving
 from tests.stored import MemoryLedger
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from curator.codec import decode, encode
-from mechanisms import DiscreteGaussian, DiscreteLaplace
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 
 

@@ -13,7 +13,6 @@ from curator.codec import ANALYST_TAGS, CODEC, Entry
 from curator.codec.fields import Plain, kind_of
 from mechanisms import (
     AbsoluteError,
-    Column,
     Count,
     Gaussian,
     LinearQuery,
@@ -24,6 +23,7 @@ from mechanisms import (
 )
 from mechanisms.frugal.spread import Spread
 from mechanisms.synthetic.scores import Compared
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
 from mechanisms.tables.expressions.operands import Part
 from mechanisms.tables.requests.request import Bins, Categories, Combinations

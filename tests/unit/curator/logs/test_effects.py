@@ -22,19 +22,18 @@ from mechanisms import BrownianNoiseReduction, Count, Laplace, Open, SparseVecto
 from queryable import (
     ZCDP,
     Ask,
-    AskMany,
     CanAfford,
-    HandleError,
     InteractiveError,
     Launch,
     Launched,
-    LaunchMany,
     Measurement,
     PrivacyLossQuery,
     PureDP,
     Queryable,
 )
+from queryable.errors import HandleError
 from queryable.faults import touching_data
+from queryable.messages import AskMany, LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.journal import Message
 from queryable.view import Exchange

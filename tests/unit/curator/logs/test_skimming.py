@@ -21,18 +21,10 @@ from curator.logs.reading import Reader
 from curator.logs.requests import Request
 from curator.logs.story import past_of, story_of
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine, SparseVector, column
-from queryable import (
-    ZCDP,
-    ApproxDP,
-    HandleError,
-    InteractiveError,
-    Launch,
-    PureDP,
-    Queryable,
-)
+from queryable import ZCDP, ApproxDP, InteractiveError, Launch, PureDP, Queryable
 from queryable.conversation import Node
 from queryable.conversation.recalling import Recall, Unplayed
-from queryable.errors import CodecError
+from queryable.errors import CodecError, HandleError
 from queryable.running.folding import fold
 from queryable.running.log import Stored
 from tests.curator.cases import CASES, TAGGED, Case, visits

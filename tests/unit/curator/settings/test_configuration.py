@@ -17,8 +17,8 @@ from curator.settings.budgets import RULES
 from curator.settings.configuration import Configuration, read_configuration
 from curator.settings.sections import ConfigurationError
 from mechanisms import Count, Gaussian
-from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, PureDP
-from queryable.losses import RenyiCurve
+from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from queryable.losses import Dominated, RenyiCurve
 
 VISITS = '[datasets.visits]\nsource = "visits.csv"\nbudget = { zcdp = "1/10" }\n'
 

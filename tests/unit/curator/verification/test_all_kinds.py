@@ -17,8 +17,9 @@ from curator.verification.accounts import Kind, compact
 from curator.verification.running import KINDS, fixed_of
 from curator.verification.terms import FILTERS, ODOMETERS
 from curator.verify import VerificationError, Verified, verify
-from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Launch, LaunchMany, PureDP
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Launch, PureDP
 from queryable.losses import Dominated
+from queryable.messages import LaunchMany
 from tests import encoded
 from tests.laws import subjects
 from tests.ledgers import chained_again, edited, events_of, retold
@@ -93,7 +94,7 @@ def test_compositors_hold(mechanism: Any) -> None:
 def test_nothing_is_left_out() -> None:
     """Every rule, accumulator and compositor that is exported, and every kind of account."""
     exported = {name: getattr(c, name) for name in c.__all__}
-    abstract = (c.Rule, c.Accumulator, c.TimeUniform)
+    abstract = (c.Rule, Accumulator, c.TimeUniform)
     kinds = {each for each in exported.values() if isinstance(each, type)} - {*abstract}
     ours = {type(each.rule) for each in FILTERED} | {type(rule) for _, rule in encoded.ODOMETERS}
     assert {each for each in kinds if issubclass(each, Rule | Accumulator)} <= ours

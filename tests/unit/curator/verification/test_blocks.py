@@ -16,17 +16,8 @@ from composition import AtMostADay, Blocks, FiltCon
 from curator.ledgers import Event
 from curator.verify import verify
 from mechanisms import Table
-from queryable import (
-    ZCDP,
-    Ask,
-    CloseBlock,
-    Last,
-    Launch,
-    LaunchMany,
-    LaunchOver,
-    PureDP,
-    Update,
-)
+from queryable import ZCDP, Ask, Last, Launch, LaunchOver, PureDP, Update
+from queryable.messages import CloseBlock, LaunchMany
 from tests import encoded
 from tests.ledgers import chained_again, edited, events_of, retold
 from tests.stored import STORED

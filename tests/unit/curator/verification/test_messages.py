@@ -15,7 +15,8 @@ from composition import ConComp, ExPost, FiltCon, OdomCon, Parallel, Partition, 
 from curator.ledgers import Event
 from curator.verify import VerificationError, Verified, verify
 from mechanisms import LaplaceNoiseReduction, Refine
-from queryable import Ask, Launch, LaunchMany, PureDP, QueryRefusedError
+from queryable import Ask, Launch, PureDP, QueryRefusedError
+from queryable.messages import LaunchMany
 from tests.laws import subjects
 from tests.ledgers import chained_again, edited, events_of, retold
 from tests.stored import KEY, STORED, Crash, MemoryLedger

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import Count, DiscreteGaussian, ToeplitzCounter, Total, Window
+from mechanisms import Count, ToeplitzCounter, Total, Window
 from mechanisms.counters import coefficients, toeplitz, toeplitz_noise
 from mechanisms.counters.coefficients import LATTICE, rounded_root, running_sum, sum_of_squares
 from mechanisms.counters.steps import Steps
-from queryable import ZCDP, Growth, SeededCoins, Statistic, Update
+from mechanisms.sampling.laws import DiscreteGaussian
+from queryable import ZCDP, SeededCoins, Statistic, Update
 from queryable.audit import Pair, ViewLaw, view_law
 from queryable.audit.views.enumeration import CUT
+from queryable.streams.levels import Growth
 
 
 def root(count: int) -> list[Fraction]:

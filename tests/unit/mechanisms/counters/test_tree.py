@@ -28,8 +28,6 @@ from mechanisms.sampling.laws import DiscreteGaussian
 from queryable import (
     ZCDP,
     Ask,
-    EventLevel,
-    Growth,
     InteractiveMechanism,
     MechanismFault,
     PureDP,
@@ -46,6 +44,7 @@ from queryable.audit import MaxDivergence, Pair, every_outcome, worst_case
 from queryable.display.explanation import explain
 from queryable.messages import CloseBlock
 from queryable.randomness.laws import FairBits, Law
+from queryable.streams.levels import EventLevel, Growth
 
 EXACT = 10**8
 """A loss at which noise is zero."""

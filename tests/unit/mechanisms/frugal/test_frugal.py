@@ -14,7 +14,6 @@ from mechanisms import (
     Count,
     CountUnits,
     Estimate,
-    Estimated,
     Frugal,
     Gaussian,
     GroupBy,
@@ -29,6 +28,7 @@ from mechanisms import (
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
 from mechanisms.frugal.ledgers import Ledger
+from mechanisms.frugal.messages import Estimated
 from mechanisms.frugal.spread import Spread
 from mechanisms.tables.expressions.predicates import Predicate, selected
 from queryable import (

@@ -15,15 +15,15 @@ from mechanisms import (
     Count,
     Gaussian,
     Histogram,
-    Latest,
     Open,
     Refine,
-    Refined,
     SparseVector,
     Until,
     even_schedule,
     geometric_schedule,
 )
+from mechanisms.refinement.estimate import Refined
+from mechanisms.refinement.messages import Latest
 from queryable import (
     RDP,
     ZCDP,

@@ -6,17 +6,8 @@ from typing import Any
 import pytest
 
 from composition import FiltCon
-from mechanisms import (
-    Count,
-    Doubling,
-    Laplace,
-    Latest,
-    Open,
-    Refine,
-    RelativeError,
-    SparseVector,
-    Until,
-)
+from mechanisms import Count, Doubling, Laplace, Open, Refine, RelativeError, SparseVector, Until
+from mechanisms.refinement.messages import Latest
 from queryable import (
     ZCDP,
     CanAfford,

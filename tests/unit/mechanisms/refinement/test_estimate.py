@@ -13,14 +13,12 @@ from mechanisms import (
     Doubling,
     Laplace,
     LaplaceNoiseReduction,
-    Latest,
     Open,
     Refine,
-    Refined,
-    Stopped,
-    Undecided,
     Until,
 )
+from mechanisms.refinement.estimate import Refined, Stopped, Undecided
+from mechanisms.refinement.messages import Latest
 from mechanisms.refinement.tails import MeanTails
 from queryable import (
     ZCDP,

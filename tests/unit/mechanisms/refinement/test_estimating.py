@@ -12,16 +12,15 @@ from mechanisms import (
     BrownianNoiseReduction,
     Count,
     Gaussian,
-    Latest,
     Open,
     Refine,
-    Refined,
     RelativeError,
-    Stopped,
     Until,
     column,
     even_schedule,
 )
+from mechanisms.refinement.estimate import Refined, Stopped
+from mechanisms.refinement.messages import Latest
 from queryable import (
     ZCDP,
     CanAfford,
@@ -30,10 +29,10 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    RetiredChildError,
     SeededCoins,
     Statistic,
 )
+from queryable.errors import RetiredChildError
 from queryable.statistics import IntegerStatistic
 
 DATA = {"age": np.arange(1000) % 90, "state": np.array(["NY", "CA"] * 500)}

@@ -13,15 +13,13 @@ from mechanisms import (
     Histogram,
     Laplace,
     LaplaceNoiseReduction,
-    Latest,
     Refine,
-    Refined,
     RelativeError,
-    Stopped,
-    Undecided,
     Until,
 )
+from mechanisms.refinement.estimate import Refined, Stopped, Undecided
 from mechanisms.refinement.laplace_reduction import LaplaceExpense
+from mechanisms.refinement.messages import Latest
 from queryable import (
     RDP,
     ZCDP,

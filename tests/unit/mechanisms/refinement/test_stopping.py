@@ -10,13 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import (
-    AbsoluteError,
-    Refined,
-    RelativeError,
-    even_schedule,
-    geometric_schedule,
-)
+from mechanisms import AbsoluteError, RelativeError, even_schedule, geometric_schedule
+from mechanisms.refinement.estimate import Refined
 from mechanisms.refinement.stopping import shortened
 
 

@@ -10,9 +10,9 @@ import pytest
 from flint import arb
 from mpmath import mp, mpf
 
-from mechanisms import DiscreteGaussian, DiscreteLaplace
 from mechanisms.sampling import blocks
 from mechanisms.sampling.blocks import Curve, Tickets, coin
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import SeededCoins
 from queryable.losses.numbers import enclosed
 from queryable.randomness.laws import FairBits

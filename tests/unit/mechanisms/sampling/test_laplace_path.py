@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from mechanisms import DiscreteLaplace
 from mechanisms.sampling.laplace_path import CoarsestUnchanged, laplace_path
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable import SeededCoins
 from queryable.audit import every_outcome
 from queryable.audit.views.enumeration import CUT

@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 import pytest
 
-from mechanisms import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.sampling import cks
 from mechanisms.sampling import laws as noise
+from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from queryable import SeededCoins
 from queryable.randomness.laws import FairBits, Law
 

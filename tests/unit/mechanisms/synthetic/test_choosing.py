@@ -6,11 +6,11 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from mechanisms import ExponentialMechanism, Gaussian, Modelled
+from mechanisms import ExponentialMechanism, Gaussian
 from mechanisms.synthetic.choosing import Choice
 from mechanisms.synthetic.domain import domain_of
 from mechanisms.synthetic.graphical import GRID, uniform
-from mechanisms.synthetic.messages import PassedOver
+from mechanisms.synthetic.messages import Modelled, PassedOver
 from mechanisms.synthetic.scores import Compared, Distances, Marginal
 from mechanisms.tables.requests.keys import groups_of
 from queryable import SeededCoins

@@ -12,7 +12,6 @@ import pytest
 from composition import FiltCon, GDPResidue
 from mechanisms import (
     Count,
-    DiscreteGaussian,
     ExponentialMechanism,
     Fit,
     FromModel,
@@ -22,16 +21,14 @@ from mechanisms import (
     Keys,
     Measured,
     Measurements,
-    ModelFit,
-    Modelled,
     SampleRows,
     Synthetic,
-    SyntheticRows,
     Table,
     column,
 )
+from mechanisms.sampling.laws import DiscreteGaussian
 from mechanisms.synthetic import fitting
-from mechanisms.synthetic.messages import Direct
+from mechanisms.synthetic.messages import Direct, ModelFit, Modelled, SyntheticRows
 from mechanisms.synthetic.spending import Round, first_round, next_round, of_loss
 from mechanisms.synthetic.workload import cells_of_model
 from queryable import (

@@ -10,7 +10,6 @@ from composition import Blocks, FiltCon
 from mechanisms import (
     Count,
     DiscoveredKeys,
-    DiscreteLaplace,
     GroupBy,
     Laplace,
     PrivateKeys,
@@ -18,15 +17,10 @@ from mechanisms import (
     Total,
     TreeCounter,
 )
-from queryable import (
-    ApproxDP,
-    BlocksQuery,
-    Last,
-    LaunchMany,
-    LaunchOver,
-    Queryable,
-    QueryError,
-)
+from mechanisms.sampling.laws import DiscreteLaplace
+from queryable import ApproxDP, Last, LaunchOver, Queryable, QueryError
+from queryable.messages import LaunchMany
+from queryable.streams.blocks import BlocksQuery
 
 EDGE = DiscreteLaplace("1/1000")
 """Noise that is 0 but with a probability of 1e-434."""

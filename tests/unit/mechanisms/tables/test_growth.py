@@ -29,7 +29,8 @@ from mechanisms import (
     TreeCounter,
     column,
 )
-from queryable import ZCDP, BlocksQuery, Last, PureDP, Queryable, QueryError, SeededCoins, UserLevel
+from queryable import ZCDP, Last, PureDP, Queryable, QueryError, SeededCoins, UserLevel
+from queryable.streams.blocks import BlocksQuery
 from tests.engines import opened, quietly
 
 AGES = {"who": ["a", "b", "c"], "age": np.array([31, 47, 62])}

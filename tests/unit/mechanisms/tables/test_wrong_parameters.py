@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from mechanisms import (
-    Column,
     Count,
     CountUnits,
     Covariance,
@@ -36,6 +35,7 @@ from mechanisms import (
 )
 from mechanisms.tables.engines.files.frames import as_arrow
 from mechanisms.tables.engines.limits import seconds
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
 from mechanisms.tables.expressions.operands import Literal, When
 from mechanisms.tables.expressions.predicates import And, Comparison, Or, where_field

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from composition import FiltCon
-from mechanisms import Count, DiscreteLaplace, Gaussian, Histogram, Laplace
+from mechanisms import Count, Gaussian, Histogram, Laplace
+from mechanisms.sampling.laws import DiscreteLaplace
 from queryable import PureDP, Queryable, SeededCoins
 from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 from queryable.audit import hashable, view_law

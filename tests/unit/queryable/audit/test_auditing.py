@@ -26,7 +26,6 @@ from queryable import (
     PureDP,
     SeededCoins,
     Statistic,
-    View,
 )
 from queryable.audit import (
     NotEnumerable,
@@ -42,6 +41,7 @@ from queryable.audit.claims import DELTAS, DeltaAt, points_of
 from queryable.losses.conversions import gdp_delta
 from queryable.losses.numbers import shown
 from queryable.randomness.laws import FairBits, Law, UniformBelow
+from queryable.view import View
 from tests.audit.toys import PadReveal, Response, TwoRounds, nats, reader, script
 
 F = Fraction

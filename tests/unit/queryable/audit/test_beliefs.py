@@ -5,16 +5,10 @@ from typing import Any
 
 import attrs
 
-from queryable import (
-    SYSTEM,
-    Bernoulli,
-    Coins,
-    InteractiveMechanism,
-    QueryError,
-    UnknownQueryError,
-)
+from queryable import SYSTEM, Coins, InteractiveMechanism, QueryError, UnknownQueryError
 from queryable.audit import Wrong
 from queryable.audit.beliefs import Belief, Machine
+from queryable.randomness.laws import Bernoulli
 from tests.audit.toys import PadReveal, Response
 
 F = Fraction

@@ -8,7 +8,7 @@ import pytest
 from composition import FiltCon
 from composition.rules import Basic, Rogers2016, Whitehouse2023
 from mechanisms import Laplace
-from queryable import ApproxDP, Launch, Launched, PureDP, Refused, Statistic, View
+from queryable import ApproxDP, Launch, Launched, PureDP, Refused, Statistic
 from queryable.audit import hockey_stick, view_law
 from queryable.audit.games import (
     BOTTOM,
@@ -17,6 +17,7 @@ from queryable.audit.games import (
     privacy_filter_comp,
 )
 from queryable.audit.views.enumeration import CUT
+from queryable.view import View
 from tests.audit.toys import PadReveal, Response, nats, optimal_delta
 
 F = Fraction

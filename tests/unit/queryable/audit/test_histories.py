@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from queryable import SYSTEM, ZCDP, ApproxDP, Bernoulli, Coins, Growth, PureDP, SeededCoins
+from queryable import SYSTEM, ZCDP, ApproxDP, Coins, PureDP, SeededCoins
 from queryable.audit import Outcome, audit, audit_histories
 from queryable.audit.histories import Hidden
+from queryable.randomness.laws import Bernoulli
+from queryable.streams.levels import Growth
 from tests.audit.streams import ARRIVES, EMPTY, NOTHING, Flagged, Pads, Rolls
 from tests.audit.toys import F, nats
 

@@ -10,9 +10,7 @@ from composition import FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    Bernoulli,
     Coins,
-    Growth,
     InteractiveMechanism,
     Launch,
     Loss,
@@ -27,6 +25,8 @@ from queryable.audit import LAWS, broken_laws
 from queryable.audit.views.scripts import snapshot
 from queryable.conversation import Data, Later
 from queryable.data.growing import grown
+from queryable.randomness.laws import Bernoulli
+from queryable.streams.levels import Growth
 from tests.strategies import Courier, RandomBits, RandomWord, Toy
 
 DATA = tuple(range(20))

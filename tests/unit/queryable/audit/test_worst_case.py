@@ -10,16 +10,7 @@ import attrs
 import pytest
 
 from composition import ConComp, FiltCon
-from queryable import (
-    SYSTEM,
-    Ask,
-    Coins,
-    InteractiveMechanism,
-    Launch,
-    PureDP,
-    UnknownQueryError,
-    View,
-)
+from queryable import SYSTEM, Ask, Coins, InteractiveMechanism, Launch, PureDP, UnknownQueryError
 from queryable.audit import (
     HockeyStick,
     MaxDivergence,
@@ -32,6 +23,7 @@ from queryable.audit import (
 from queryable.audit.divergences import factor_below
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import exact
+from queryable.view import View
 from tests.audit.cases import Doors
 from tests.audit.toys import (
     PadReveal,

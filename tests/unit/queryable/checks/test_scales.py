@@ -5,18 +5,11 @@ from typing import Any
 
 import pytest
 
-from mechanisms import (
-    Count,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Histogram,
-    Laplace,
-    RandomizedResponse,
-    SparseVector,
-)
-from queryable import accuracy, scale_for
+from mechanisms import Count, Gaussian, Histogram, Laplace, RandomizedResponse, SparseVector
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
+from queryable import accuracy
 from queryable.answers.half_widths import half_width
+from queryable.checks.scales import scale_for
 from tests.reference import mp, real
 
 LAWS = [

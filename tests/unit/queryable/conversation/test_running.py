@@ -13,7 +13,6 @@ from composition import FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    CloseBlock,
     Coins,
     Failed,
     InteractiveMechanism,
@@ -47,6 +46,7 @@ from queryable.conversation import frames as frames_module
 from queryable.conversation.steps import Node, OtherVersionError, UnlikeError
 from queryable.faults import collecting
 from queryable.losses import PureDP as Pure
+from queryable.messages import CloseBlock
 from tests.conversations import Root, replayed
 from tests.strategies import WORD, Toy
 

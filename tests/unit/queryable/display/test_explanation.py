@@ -31,7 +31,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Dominated,
     Postprocessed,
     PureDP,
     Queryable,
@@ -40,6 +39,7 @@ from queryable import (
     explain,
 )
 from queryable.display.explanation import in_words
+from queryable.losses import Dominated
 from tests.laws.subjects import SUBJECTS
 from tests.strategies import Courier, Toy
 

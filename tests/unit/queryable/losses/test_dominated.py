@@ -6,8 +6,8 @@ from typing import Any
 import mpmath
 import pytest
 
-from queryable import GDP, ZCDP, ApproxDP, Dominated, PureDP
-from queryable.losses import zero_of
+from queryable import GDP, ZCDP, ApproxDP, PureDP
+from queryable.losses import Dominated, zero_of
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from queryable import ApproxDP, ExPostBound, PureDP
-from queryable.losses import TimeUniformBound
+from queryable import ApproxDP, PureDP
+from queryable.losses import ExPostBound, TimeUniformBound
 
 BOUNDS = (ExPostBound, TimeUniformBound)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Dominated, Loss, PureDP
-from queryable.losses import RenyiCurve
+from queryable import GDP, RDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses import Dominated, RenyiCurve
 
 APPROX = [("1", "1e-6"), ("1/10", "1e-9"), ("10", "1/10"), ("0.001", "0.001"), ("100", "1e-12")]
 CASES: list[tuple[Any, Loss]] = [

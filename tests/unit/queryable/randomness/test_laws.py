@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from queryable import Bernoulli, SeededCoins
-from queryable.randomness.laws import UniformBelow
+from queryable import SeededCoins
+from queryable.randomness.laws import Bernoulli, UniformBelow
 
 
 def test_uniform_hits_every_value_equally() -> None:

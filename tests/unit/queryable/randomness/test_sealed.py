@@ -18,13 +18,13 @@ from queryable import (
     Coins,
     InteractiveMechanism,
     Launch,
-    LaunchMany,
     MechanismFault,
     PrivacyLossQuery,
     PureDP,
     Queryable,
     QueryError,
 )
+from queryable.messages import LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from tests.strategies import WORD, RandomBits, RandomWord
 

@@ -7,10 +7,8 @@ import pytest
 from composition import ConComp, ExPost, FiltCon, OdomCon
 from queryable import (
     Ask,
-    HandleError,
     InteractiveError,
     Launch,
-    LaunchMany,
     MechanismFault,
     PrivacyLossQuery,
     PureDP,
@@ -18,7 +16,8 @@ from queryable import (
     QueryError,
 )
 from queryable.checks.protection import RECORD
-from queryable.messages import Failed
+from queryable.errors import HandleError
+from queryable.messages import Failed, LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.journal import Message, Told
 from queryable.running.root import MemoryRoot

@@ -29,7 +29,6 @@ from queryable import (
     ApproxDP,
     CanAfford,
     Halted,
-    HandleError,
     InteractiveError,
     Launch,
     Launched,
@@ -42,6 +41,7 @@ from queryable import (
 )
 from queryable.answers.noisy import Remarked
 from queryable.display.nodes import TreeNode
+from queryable.errors import HandleError
 from queryable.receipts import Receipt
 from queryable.running.log import POLLS, Log, Shape
 from queryable.running.telling import Tells

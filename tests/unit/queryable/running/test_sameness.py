@@ -43,10 +43,10 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    ReentrantQueryError,
     Statistic,
 )
 from queryable.answers.noisy import NoisyInt
+from queryable.errors import ReentrantQueryError
 from queryable.running.sameness import difference, mark
 from tests.strategies import Faulty, RandomBits, Toy, raising
 

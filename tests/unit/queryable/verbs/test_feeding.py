@@ -13,20 +13,13 @@ from composition import Blocks, FiltCon
 from queryable import (
     SYSTEM,
     Ask,
-    AskMany,
-    BlocksQuery,
-    CloseBlock,
     Coins,
-    Growth,
-    HandleError,
     InteractiveMechanism,
     Launch,
-    LaunchMany,
     MechanismFault,
     PureDP,
     Queryable,
     QueryError,
-    ReentrantQueryError,
     Statistic,
     ToMechanism,
     UnknownQueryError,
@@ -34,7 +27,10 @@ from queryable import (
 )
 from queryable.data.growing import Grown, grown, snapshot
 from queryable.data.later import made
-from queryable.messages import entries_of
+from queryable.errors import HandleError, ReentrantQueryError
+from queryable.messages import AskMany, CloseBlock, LaunchMany, entries_of
+from queryable.streams.blocks import BlocksQuery
+from queryable.streams.levels import Growth
 from queryable.verbs.feeding import Feed
 from tests.attacks.test_interrupts import interrupted_at
 from tests.strategies import Courier, RandomBits, Toy

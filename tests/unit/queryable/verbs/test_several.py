@@ -12,7 +12,6 @@ from mechanisms import (
     Doubling,
     Laplace,
     LaplaceNoiseReduction,
-    Latest,
     LinearQuery,
     Mean,
     Open,
@@ -24,12 +23,11 @@ from mechanisms import (
     Until,
     column,
 )
+from mechanisms.refinement.messages import Latest
 from queryable import (
     SYSTEM,
     ZCDP,
     Ask,
-    AskMany,
-    BlocksQuery,
     Coins,
     Failed,
     FromAnalyst,
@@ -37,7 +35,6 @@ from queryable import (
     Halted,
     Last,
     Launch,
-    LaunchMany,
     PersonInTheMiddle,
     PureDP,
     Queryable,
@@ -51,6 +48,8 @@ from queryable import (
     UnknownQueryError,
 )
 from queryable.answers.released import Released
+from queryable.messages import AskMany, LaunchMany
+from queryable.streams.blocks import BlocksQuery
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord, Toy, raising
 
 LITTLE, MUCH = PureDP("1/100"), PureDP(50)

@@ -16,14 +16,11 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    BlockLossQuery,
-    BlocksQuery,
     CanAfford,
     Failed,
     Last,
     Launch,
     Launched,
-    LaunchMany,
     LaunchOver,
     Loss,
     Measurement,
@@ -41,7 +38,8 @@ from queryable.checks.datasets import Described
 from queryable.checks.protection import Protected
 from queryable.data.growing import Grown, grown
 from queryable.errors import HandleError
-from queryable.messages import CloseBlock, MeasureQuery, Stated, Update
+from queryable.messages import CloseBlock, LaunchMany, MeasureQuery, Stated, Update
+from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from tests.strategies import Faulty, Toy, raising
 
 LITTLE = PureDP("1/10")

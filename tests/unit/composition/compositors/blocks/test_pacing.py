@@ -10,7 +10,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     Ask,
-    BlocksQuery,
     Last,
     LaunchOver,
     PrivacyLossQuery,
@@ -19,6 +18,7 @@ from queryable import (
     QueryError,
     QueryRefusedError,
 )
+from queryable.streams.blocks import BlocksQuery
 from tests.strategies import Faulty, Toy, raising
 from tests.unit.composition.compositors.blocks.test_blocks import LITTLE, Reads
 

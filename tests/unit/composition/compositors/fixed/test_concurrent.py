@@ -23,9 +23,9 @@ from queryable import (
     Queryable,
     QueryError,
     SeededCoins,
-    UnknownChildError,
     UnprovenCompositionError,
 )
+from queryable.errors import UnknownChildError
 from queryable.losses import total
 from tests.strategies import (
     ILLEGAL,

@@ -16,8 +16,6 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
-    BlocksQuery,
-    CloseBlock,
     Failed,
     Launch,
     LaunchOver,
@@ -28,12 +26,13 @@ from queryable import (
     Queryable,
     QueryError,
     QueryRefusedError,
-    RetiredChildError,
     SeededCoins,
-    UnknownChildError,
     UnprovenCompositionError,
     Update,
 )
+from queryable.errors import RetiredChildError, UnknownChildError
+from queryable.messages import CloseBlock
+from queryable.streams.blocks import BlocksQuery
 from tests.strategies import Size, Toy
 
 COINS = SeededCoins(1)

@@ -47,7 +47,6 @@ from queryable import (
     ApproxDP,
     Ask,
     CanAfford,
-    CloseBlock,
     Failed,
     Last,
     Launch,
@@ -59,14 +58,14 @@ from queryable import (
     PureDP,
     Queryable,
     QueryError,
-    RetiredChildError,
     Statistic,
-    UnknownChildError,
     UnknownQueryError,
     Update,
 )
 from queryable.data.later import made
+from queryable.errors import RetiredChildError, UnknownChildError
 from queryable.faults import collecting
+from queryable.messages import CloseBlock
 from queryable.streams.contributions import PerRecord
 from tests.attacks.test_cascading_accounts import Silent
 from tests.strategies import Courier, Toy, raising

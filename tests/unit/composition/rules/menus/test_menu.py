@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from composition import FiltCon, Menu, Whitehouse2023, admitted, fitted, optimal_delta
+from composition import FiltCon, Menu, Whitehouse2023, admitted
 from composition.rules.menus import worst_case
+from composition.rules.menus.costs import fitted
 from composition.rules.menus.worst_case import worst_cases
+from composition.rules.optimal import optimal_delta
 from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Refused
 from queryable.effort import quickly
 from tests.reference import likelier, menu_worst_case, mp, over, real

@@ -26,7 +26,8 @@ from mechanisms import (
     TopK,
     TruncatedNegativeBinomial,
 )
-from queryable import RDP, ZCDP, AskMany, CanAfford, Launch, LaunchMany, PureDP
+from queryable import RDP, ZCDP, CanAfford, Launch, PureDP
+from queryable.messages import AskMany, LaunchMany
 from tests.curator.fuzzing import COUNT, message
 from tests.stored import KEY, MemoryLedger
 

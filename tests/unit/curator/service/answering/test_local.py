@@ -18,17 +18,16 @@ from mechanisms import Count, Gaussian, LaplaceNoiseReduction, Refine, SparseVec
 from queryable import (
     ZCDP,
     Ask,
-    AskMany,
     CanAfford,
     Launch,
     Launched,
-    LaunchMany,
     PrivacyLossQuery,
     PureDP,
     Queryable,
     Refused,
     Statistic,
 )
+from queryable.messages import AskMany, LaunchMany
 from tests.stored import KEY, STORED, Crash, MemoryLedger
 from tests.strategies import raising
 

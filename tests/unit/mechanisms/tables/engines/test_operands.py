@@ -8,20 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import (
-    Column,
-    Count,
-    GroupBy,
-    Histogram,
-    Mean,
-    Predicate,
-    Quantile,
-    Sum,
-    Variance,
-    column,
-    when,
-)
+from mechanisms import Count, GroupBy, Histogram, Mean, Quantile, Sum, Variance, column, when
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.computed import operand_cells
+from mechanisms.tables.expressions.predicates import Predicate
 from tests.engines import ENGINES, FEW, mostly, opened
 
 NAN, INF = float("nan"), float("inf")

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import Column, Count, column, when
+from mechanisms import Count, column, when
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.computed import operand_cells
 
 x, y = column("x"), column("y")

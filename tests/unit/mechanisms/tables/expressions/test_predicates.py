@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import Count, GroupBy, Histogram, Predicate, Sum, column
+from mechanisms import Count, GroupBy, Histogram, Sum, column
 from mechanisms.tables.expressions.comparisons import OPERATORS
 from mechanisms.tables.expressions.operands import MOST_NESTED
 from mechanisms.tables.expressions.predicates import (
@@ -19,6 +19,7 @@ from mechanisms.tables.expressions.predicates import (
     IsIn,
     Not,
     Or,
+    Predicate,
     selected,
 )
 from queryable import MechanismFault

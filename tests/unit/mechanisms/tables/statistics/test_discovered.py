@@ -13,24 +13,14 @@ import pyarrow as pa
 import pytest
 
 from composition import FiltCon, GDPResidue, budget
-from mechanisms import (
-    Count,
-    DiscoveredKeys,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    GroupBy,
-    PrivacyUnit,
-    PrivateKeys,
-    Table,
-    column,
-)
+from mechanisms import Count, DiscoveredKeys, GroupBy, PrivacyUnit, PrivateKeys, Table, column
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.tables.statistics import discovered
 from queryable import (
     GDP,
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Dominated,
     Loss,
     PureDP,
     Queryable,
@@ -38,6 +28,7 @@ from queryable import (
     SeededCoins,
 )
 from queryable.audit import broken_laws
+from queryable.losses import Dominated
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.errors.PrivacyWarning")
 

@@ -52,7 +52,6 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Dominated,
     Launch,
     Loss,
     PureDP,
@@ -65,6 +64,7 @@ from queryable import (
 )
 from queryable.answers.noisy import NoisyArray
 from queryable.answers.released import Released
+from queryable.losses import Dominated
 from queryable.messages import MeasureQuery, Stated
 from queryable.optional import guarantee
 

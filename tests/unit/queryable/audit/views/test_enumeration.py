@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryable import Bernoulli
 from queryable.audit import EnumeratedCoins, NotEnumerable, every_outcome
 from queryable.audit.views.enumeration import CUT
 from queryable.randomness.intervals import Interval, high
-from queryable.randomness.laws import FairBits, Law, UniformBelow
+from queryable.randomness.laws import Bernoulli, FairBits, Law, UniformBelow
 
 F = Fraction
 HALF = Bernoulli(F(1, 2))

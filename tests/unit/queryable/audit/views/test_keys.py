@@ -7,10 +7,10 @@ import attrs
 import numpy as np
 import pytest
 
-from queryable import Bernoulli, Coins, Launched, Measurement, PureDP, Refused
+from queryable import Coins, Launched, Measurement, PureDP, Refused
 from queryable.audit import HockeyStick, audit, hashable, view_law, worst_case
 from queryable.audit.views.keys import require_alike
-from queryable.randomness.laws import UniformBelow
+from queryable.randomness.laws import Bernoulli, UniformBelow
 from tests.audit.toys import script
 
 HALF = Bernoulli(Fraction(1, 2))

@@ -18,7 +18,6 @@ from queryable import (
     PureDP,
     QueryError,
     UnknownQueryError,
-    View,
 )
 from queryable.audit import (
     HockeyStick,
@@ -34,6 +33,7 @@ from queryable.audit import (
 )
 from queryable.audit.picture import picture_of_adversary
 from queryable.audit.views.pairs import OneSide, sides, turned, turned_alphabet
+from queryable.view import View
 from tests.audit.toys import F, excess, moment, nats, script, worst_cases, yes
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from queryable import View
 from queryable.audit import Strategy
 from queryable.audit.views.strategies import Node
+from queryable.view import View
 
 LEAF = Node()
 TREE = Strategy(

@@ -14,8 +14,9 @@ from mechanisms.tables.engines.files import csv_lines
 from mechanisms.tables.engines.files.csv_files import csv_files
 from mechanisms.tables.engines.files.encodings import by_line, likely
 from mechanisms.tables.engines.files.misread import Misread
-from queryable import MisreadWarning, QueryError
+from queryable import QueryError
 from queryable.data.growing import grown
+from queryable.errors import MisreadWarning
 
 SHIFTED = {"hz", "utf_7", *(name for name in aliases.values() if name.startswith("iso2022"))}
 NO_TEXT = {"base64_codec", "bz2_codec", "hex_codec", "mbcs", "quopri_codec", "rot_13", "uu_codec"}

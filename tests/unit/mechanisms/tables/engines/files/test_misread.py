@@ -23,7 +23,8 @@ from mechanisms.tables.engines.files.cell_formats import PLAIN, CellFormat
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.samples import advice_for
 from mechanisms.tables.expressions.columns import Column
-from queryable import ZCDP, MisreadWarning, Queryable, QueryError
+from queryable import ZCDP, Queryable, QueryError
+from queryable.errors import MisreadWarning
 
 SECRET = "S3CRET,50"
 

@@ -12,15 +12,8 @@ import pytest
 from pyarrow import parquet as pq
 
 from composition import FiltCon
-from mechanisms import (
-    Count,
-    DiscoveredKeys,
-    DiscreteLaplace,
-    GroupBy,
-    PrivateKeys,
-    Table,
-    column,
-)
+from mechanisms import Count, DiscoveredKeys, GroupBy, PrivateKeys, Table, column
+from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.tables.requests.keys import combinations
 from queryable import ApproxDP, Queryable, QueryError, SeededCoins
 from tests.engines import arrow, mostly, opened, quietly
