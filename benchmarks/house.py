@@ -27,6 +27,8 @@ HEART = (
     "composition/compositors/filters.py",
 )
 """What a launch in a filter and an ask run through, without losses and randomness."""
+NAMES = {"queryable": 48, "mechanisms": 60, "composition": 40}
+"""At most so many names in the `__all__` of a package."""
 
 
 class Figure(NamedTuple):
@@ -96,7 +98,7 @@ def figures() -> Iterator[Figure]:
     for count, name in largest_folders()[:5]:
         yield Figure(f"modules in {name}", count, 16)
     yield Figure("modules in queryable", len(list((ROOT / "queryable").glob("*.py"))), 16)
-    for package, most in (("queryable", 48), ("mechanisms", 60), ("composition", 40)):
+    for package, most in NAMES.items():
         yield Figure(
             f"names in {package}.__all__", len(importlib.import_module(package).__all__), most
         )

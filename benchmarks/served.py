@@ -36,7 +36,7 @@ from curator.service.answering.local import LocalService
 from curator.service.routes import analysts_application
 from curator.service.serve import loop_factory, running, working
 from curator.service.web.front import Front
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.sockets import listen_on
 from curator.service.web.ticks import Ticks
 from curator.service.workers.recipes import Opened, Recipe
@@ -74,7 +74,7 @@ async def serve(folder: str, kind: str) -> None:
     environment = environment_for() | {"PYTHONPATH": str(Path.cwd())}
     recipe = Recipe("benchmarks.served:opened", {"folder": folder, "kind": kind})
     workers = {"visits": WorkerService("visits", recipe, environment=environment)}
-    front = Front(workers, Keeper(store), {"visits": Ticks(None)})
+    front = Front(workers, AsyncAccess(store), {"visits": Ticks(None)})
     listening = listen_on(f"unix:{folder}/curator.sock")
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(working(front, workers))

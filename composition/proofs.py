@@ -16,7 +16,7 @@ from composition.rules.duality import AccumulatorRule, RuleAccumulator
 from composition.rules.odometers.time_uniform import Stopping
 from composition.verdicts import (
     Cell,
-    Column,
+    CompositionKind,
     Proven,
     Row,
     Unproven,
@@ -53,7 +53,7 @@ class Proof:
 
     rule: Any
     measure: Measure
-    column: Column
+    column: CompositionKind
     cell: Proven
     rows: tuple[Row, ...] = attrs.field(repr=False)
     """The table that it was looked up in."""
@@ -118,7 +118,7 @@ class Proof:
             raise UnprovenCompositionError(_refusal(what, where.otherwise))
 
 
-def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Proof:
+def ask(rule: Rule | Accumulator | Way, measure: Measure, column: CompositionKind) -> Proof:
     """Look up the theorem that covers a composition.
 
     Args:
@@ -149,7 +149,9 @@ def ask(rule: Rule | Accumulator | Way, measure: Measure, column: Column) -> Pro
             "theorem for a rule of your own, state it in its class as vouched_for = 'the theorem, "
             "where it is proved'"
         )
-    where = validity.COIN if kind is ApproxZCDP and column is not Column.SEQUENTIAL else None
+    where = (
+        validity.COIN if kind is ApproxZCDP and column is not CompositionKind.SEQUENTIAL else None
+    )
     theorem = f"{word} (the word of the author of {_name(stands)}, no row of ours)"
     return Proof(rule, measure, column, Proven(theorem, where), rows, vouched=True)
 
@@ -254,7 +256,7 @@ def _suits_a_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) 
     if not isinstance(own, PureDP | ApproxDP | ZCDP | ApproxZCDP):
         return False
     with suppress(UnprovenCompositionError):
-        ask(ViaZCDP(), ApproxZCDP, Column.ADAPTIVE).cover(mechanism, d_in)
+        ask(ViaZCDP(), ApproxZCDP, CompositionKind.ADAPTIVE).cover(mechanism, d_in)
         return True
     return False
 
@@ -263,8 +265,8 @@ def _own_budget(mechanism: InteractiveMechanism[Any], d_in: int, own: Loss) -> l
     """The composition in the mechanism's own measure that the table allows."""
     measure = measure_name(own.measure)
     for column, where in (
-        (Column.ADAPTIVE, f"a budget of {measure}, as in FiltCon({measure}(..))"),
-        (Column.FIXED, "ConComp, with mechanisms fixed in advance"),
+        (CompositionKind.ADAPTIVE, f"a budget of {measure}, as in FiltCon({measure}(..))"),
+        (CompositionKind.FIXED, "ConComp, with mechanisms fixed in advance"),
     ):
         with suppress(UnprovenCompositionError):
             ask(Basic(), own.measure, column).cover(mechanism, d_in)

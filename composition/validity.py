@@ -25,7 +25,7 @@ from composition.rules.odometers.boundaries import (
 )
 from composition.rules.odometers.renyi_odometer import RenyiOdometer
 from composition.verdicts import (
-    Column,
+    CompositionKind,
     Condition,
     Proven,
     Remark,
@@ -307,7 +307,7 @@ def as_markdown() -> str:
         "| Children | Rule | Fixed, interleaved | Adaptive, interleaved | Sequential | "
         "These, and the data grow |\n"
     )
-    cells = [row.cell(column) for row in VALIDITY for column in Column]
+    cells = [row.cell(column) for row in VALIDITY for column in CompositionKind]
     conditions = {cell.where: None for cell in cells if isinstance(cell, Proven) and cell.where}
     notes = "".join(f"\n{condition}.\n" for condition in conditions)
     return header + "|---|---|---|---|---|---|\n" + "".join(f"{row}\n" for row in VALIDITY) + notes

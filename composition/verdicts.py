@@ -34,7 +34,7 @@ class Way(Enum):
     ONE = "Universal: one mechanism, chosen late"
 
 
-class Column(Enum):
+class CompositionKind(Enum):
     """How mechanisms are composed."""
 
     FIXED = "fixed"
@@ -47,7 +47,7 @@ class Column(Enum):
     """The cells to the left, even if continual mechanisms get batches of records meanwhile."""
 
 
-COMPOSED = (Column.FIXED, Column.ADAPTIVE, Column.SEQUENTIAL)
+COMPOSED = (CompositionKind.FIXED, CompositionKind.ADAPTIVE, CompositionKind.SEQUENTIAL)
 """The columns that say how mechanisms are composed."""
 
 
@@ -168,7 +168,7 @@ class Row:
     sequential: Cell
     growing: Cell = GROWS
 
-    def cell(self, column: Column) -> Cell:
+    def cell(self, column: CompositionKind) -> Cell:
         """The cell in a column."""
         found: Cell = getattr(self, column.value)
         return found
@@ -176,5 +176,5 @@ class Row:
     def __str__(self) -> str:
         children = ", ".join(kind_name(kind) for kind in self.children)
         rules = ", ".join(r.value if isinstance(r, Way) else r.__name__ for r in self.rules)
-        cells = " | ".join(str(self.cell(column)) for column in Column)
+        cells = " | ".join(str(self.cell(column)) for column in CompositionKind)
         return f"| {children} | {rules} | {cells} |"

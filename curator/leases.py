@@ -36,7 +36,7 @@ def lease_of(seconds: N) -> N:
     return seconds
 
 
-class Keeper:
+class LeaseKeeper:
     """Renews the leases of open roots.
 
     Args:
@@ -98,7 +98,7 @@ def _renewed(journal: LedgerJournal | None) -> bool:
     return True
 
 
-KEEPER = Keeper()
+KEEPER = LeaseKeeper()
 """The keeper of this process."""
 
 

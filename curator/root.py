@@ -41,7 +41,7 @@ from curator.ledgers import LedgerError, chained, ledger_of, this_process
 from curator.logs.batches import Batches, Marks, Updates
 from curator.logs.journal import TTL, LedgerJournal
 from curator.logs.keeping import Keeping, folder_of
-from curator.logs.reading import Reader
+from curator.logs.reading import MessageReader
 from curator.logs.skimming import Skim
 from curator.logs.story import SCHEMA, TRIES, Telling, Tries, message_of, same_by, tries_of
 from curator.moorings import first_moored, moored
@@ -262,7 +262,7 @@ def _running(
     if folder is not None:
         journal.keeping = Keeping(folder, root_id(journal.root, opened))
     if telling.opening is not None:
-        reader = Reader(journal.ledger, ledger, journal.root, coins, codec)
+        reader = MessageReader(journal.ledger, ledger, journal.root, coins, codec)
         _go_on(root, journal, telling, reader, coins, lost=give_up)
     journal.batches.require_all()
     return root
@@ -272,7 +272,7 @@ def _go_on(
     root: MemoryRoot,
     journal: LedgerJournal,
     telling: Telling,
-    reader: Reader,
+    reader: MessageReader,
     coins: SealedCoins,
     *,
     lost: bool,

@@ -12,7 +12,7 @@ from curator.arguments import name_of, require_codec, require_file
 from curator.codec import CODEC, Codec
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of
 from curator.logs.batches import Absent, Batches
-from curator.logs.reading import Reader
+from curator.logs.reading import MessageReader
 from curator.logs.skimming import Skim
 from curator.logs.story import Telling, message_of, same_by
 from queryable.checks.protection import RECORD, Protected
@@ -152,7 +152,7 @@ def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Cod
     known = Recall.of_opening(opening, same_by(codec))
     root = _Shown(mechanism, Absent(protects), coins, None, protects, opening=known)
     root.handles.register((), root.opening)
-    reader = Reader(place, ledger, name, coins, codec)
+    reader = MessageReader(place, ledger, name, coins, codec)
     Skim(root, reader, coins, codec, Batches(codec)).fold(telling.messages())
     if telling.pending is not None and telling.pending.kind == "intent":
         give_up(root, message_of(json.loads(telling.pending.body), coins, codec))

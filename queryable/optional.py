@@ -6,7 +6,7 @@ class does not, the default below holds. All of them depend on public facts alon
 * `public_name`, a property: the name in trees and ledgers. Default: the name of the class.
 * `guarantee()`: a `Guarantee`, the texts of `explain`. Default: the docstring's Privacy section.
 * `added_noise()`: a `Noise`, where the answer is a number plus noise. Default: unknown.
-* `account()`: the empty `Account` of a compositor whose answers carry receipts. Default: none.
+* `account()`: the empty `RunningTotal` of a compositor whose answers carry receipts. Default: none.
 * `account_below()`: the same of a compositor behind a person whose answers state what they cost.
   Default: none.
 * `started_with()`: the children that the opening answer is about, by id and in its order.
@@ -43,7 +43,7 @@ from queryable.errors import QueryError
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
-from queryable.receipts import Account
+from queryable.receipts import RunningTotal
 from queryable.wording.guarantees import Guarantee, documented
 
 NO_RUN = "no run"
@@ -108,15 +108,15 @@ def added_noise(mechanism: Any) -> Noise | None:
     return noise
 
 
-def empty_account(mechanism: InteractiveMechanism[Any]) -> Account | None:
+def empty_account(mechanism: InteractiveMechanism[Any]) -> RunningTotal | None:
     """The empty account of a compositor; None where answers carry no receipts."""
-    account: Account | None = _called(mechanism, "account", None)
+    account: RunningTotal | None = _called(mechanism, "account", None)
     return account
 
 
-def account_below(mechanism: InteractiveMechanism[Any]) -> Account | None:
+def account_below(mechanism: InteractiveMechanism[Any]) -> RunningTotal | None:
     """The empty account of a compositor below a person that states its costs; None elsewhere."""
-    account: Account | None = _called(mechanism, "account_below", None)
+    account: RunningTotal | None = _called(mechanism, "account_below", None)
     return account
 
 

@@ -36,7 +36,7 @@ from queryable.optional import (
     same_records,
 )
 from queryable.randomness.coins import Coins
-from queryable.receipts import Account
+from queryable.receipts import RunningTotal
 from queryable.streams.levels import Growth, Neighbours
 from queryable.wording.guarantees import Guarantee, documented
 from queryable.wording.quoting import an_instance
@@ -205,7 +205,7 @@ class Postprocessed(Compositor, Generic[PersonState]):
         """The person's, to start it."""
         return self.person.effort
 
-    def account_below(self) -> Account | None:
+    def account_below(self) -> RunningTotal | None:
         """The empty account of the mechanism, if answers state all that is charged to it."""
         stated = self.person.states_costs and getattr(self.mechanism, "d_in", None) == 1
         return empty_account(self.mechanism) if stated else None

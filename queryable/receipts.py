@@ -17,7 +17,7 @@ from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
 
 
-class Account(ABC):
+class RunningTotal(ABC):
     """The running value of an accumulator, as displays read it. A frozen value."""
 
     budget: Any = None
@@ -35,11 +35,11 @@ class Account(ABC):
         """The used share of the budget, from 0 to 1; None where it is not a number."""
         return None
 
-    def plus(self, loss: Loss) -> "Account | None":
+    def plus(self, loss: Loss) -> "RunningTotal | None":
         """The account after a further charge that was admitted; None where that is not known."""
         return None
 
-    def breakdown(self) -> Sequence[tuple[str, "Account"]]:
+    def breakdown(self) -> Sequence[tuple[str, "RunningTotal"]]:
         """The accounts that this one consists of, each with what it is about; empty for most."""
         return ()
 
@@ -53,18 +53,18 @@ class Account(ABC):
         """What the total is about, in words; empty for the loss of all that was launched."""
         return ""
 
-    def after(self, before: "Account | None") -> "Account":
+    def after(self, before: "RunningTotal | None") -> "RunningTotal":
         """What a display shows after a receipt with this account, if it showed `before`.
 
         It is this account, except where a receipt states only those parts that have changed.
         """
         return self
 
-    def before(self, known: "Account | None") -> "Account | None":
+    def before(self, known: "RunningTotal | None") -> "RunningTotal | None":
         """The account before a receipt with this one, if a display showed `known` then."""
         return known
 
-    def packed(self, like: "Account") -> Any:
+    def packed(self, like: "RunningTotal") -> Any:
         """The account as a tuple of integers; `like.unpacked` is the inverse.
 
         A log keeps one account for each launch. Tuples of integers are small and the garbage
@@ -73,7 +73,7 @@ class Account(ABC):
         """
         return self
 
-    def unpacked(self, packed: tuple[int, ...]) -> "Account":
+    def unpacked(self, packed: tuple[int, ...]) -> "RunningTotal":
         """The account that was packed into this tuple."""
         raise TypeError(f"{type(self).__name__} is not packed")
 
@@ -95,7 +95,7 @@ class Receipt:
     d_out: Loss | None
     d_in: int
     charged: Loss | None
-    account: Account
+    account: RunningTotal
 
     @property
     def claim(self) -> Loss | None:
@@ -119,7 +119,7 @@ class AskReceipt:
     child: ChildId
     nested: int
     realised: Report
-    account: Account
+    account: RunningTotal
 
 
 def own_d_in(mechanism: Any) -> int:

@@ -14,7 +14,7 @@ import attrs
 from queryable.checks.datasets import is_private, protected
 from queryable.checks.scales import accuracy
 from queryable.conversation.stepping import advance, begin
-from queryable.display.ledger import Ledger, LedgerRow
+from queryable.display.ledger import LedgerRow, LedgerRows
 from queryable.errors import PrivacyClaimError
 from queryable.faults import collecting
 from queryable.handle import Queryable
@@ -97,7 +97,7 @@ def rehearse(
 
 
 def _require_public(sample: Any) -> None:
-    private = Queryable | View | Exchange | Ledger | LedgerRow
+    private = Queryable | View | Exchange | LedgerRows | LedgerRow
     if isinstance(sample, private):
         raise TypeError(
             f"sample is a {type(sample).__name__}; a rehearsal takes public data, made up or "

@@ -29,7 +29,7 @@ from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import SyntheticHistogram, _same
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.synthetic.messages import PassedOver
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.tables.expressions.lattice import Lattice
 from mechanisms.tables.statistics.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
@@ -259,7 +259,7 @@ OTHERS = (
     m.Laplace(Weighted(_same, np.arange(2), m.Histogram("city", ["a", "b"])), scale=1),
     m.LinearQuery.where(column("city") == "a"),
     PassedOver(Fraction(3), Fraction(1, 2), Fraction(5), 3, 1, Fraction(0)),
-    Distances((Compared(CITIES, np.array([64, 0]), 3, 5),)),
+    Distances((ComparedMarginal(CITIES, np.array([64, 0]), 3, 5),)),
     m.Synthetic([m.Keys.bins("age", [0, 9])], {("age",): 2}, rounds=3, per=None),
     m.Frugal([m.Count(AGE > 3)], axes={"city": ["a", "b"]}, patience=3),
     m.PrivateMultiplicativeWeights(

@@ -17,7 +17,7 @@ from curator.service.answering.local import LocalService
 from curator.service.routes import analysts_application, pages_application
 from curator.service.serve import running
 from curator.service.web.front import Front
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.ticks import Ticks
 from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, Queryable, QueryRefusedError
@@ -71,7 +71,7 @@ class Pages:
         for child, name in enumerate(("ada", "bo", "ada 2")):
             self.root.launch(FiltCon(ZCDP("1/50")), name=name)
             store.change(Granted(name.split()[0], "visits", child, name, FILTER))
-        self.front = Front(self.near, Keeper(store), {name: Ticks(None) for name in self.near})
+        self.front = Front(self.near, AsyncAccess(store), {name: Ticks(None) for name in self.near})
 
     @property
     def root(self) -> Queryable:

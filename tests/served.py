@@ -17,7 +17,7 @@ import attrs
 
 import curator
 from curator.client import Connection, connect
-from curator.service import LocalService, Reply
+from curator.service import HTTPReply, LocalService
 from curator.wire import (
     HEADER,
     AccessError,
@@ -60,31 +60,33 @@ class Served:
         """A handle of the root."""
         return self.connect(token, **more)[ROOT]
 
-    def reply(self, method: str, target: str, token: str, body: bytes) -> Reply:
+    def reply(self, method: str, target: str, token: str, body: bytes) -> HTTPReply:
         """The reply to a request."""
         parts = urlsplit(target)
         if parts.path == "/v1":
-            return Reply(200, b'{"name":"test","protocol":[1],"version":"0"}')
+            return HTTPReply(200, b'{"name":"test","protocol":[1],"version":"0"}')
         if token not in self.paths:
-            return Reply(401, error_body(AccessError("there is nobody with this token")))
+            return HTTPReply(401, error_body(AccessError("there is nobody with this token")))
         path = self.paths[token]
         match parts.path.split("/")[2:]:
             case ["datasets"]:
-                return Reply(200, datasets_text([DataSet(ROOT, ROOT, {"columns": {"age": "int"}})]))
+                return HTTPReply(
+                    200, datasets_text([DataSet(ROOT, ROOT, {"columns": {"age": "int"}})])
+                )
             case ["roots", root] if root == ROOT:
                 return self.service.describe(path)
             case ["roots", root, "tell"] if root == ROOT:
                 return self.service.tell(path, body)
             case ["roots", root, "view"] if root == ROOT:
                 return self.service.view(path, int(parse_qs(parts.query)["after"][0]))
-        return Reply(404, error_body(AccessError("there is nothing here for this token")))
+        return HTTPReply(404, error_body(AccessError("there is nothing here for this token")))
 
 
-def _misfit(version: str | None) -> Reply | None:
+def _misfit(version: str | None) -> HTTPReply | None:
     try:
         chosen_version(version)
     except WireError as error:
-        return Reply(426, error_body(error))
+        return HTTPReply(426, error_body(error))
     return None
 
 

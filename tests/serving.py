@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from curator.commands import application
-from curator.owner.orders import Running
+from curator.owner.orders import RunningCurator
 from queryable.errors import InteractiveError
 
 ROOT = Path(__file__).parents[1]
@@ -56,4 +56,4 @@ def running(folder: str | Path, **variables: str) -> Iterator[subprocess.Popen[b
 
 def health(folder: str | Path) -> Any:
     """How the curator is, as its owner sees it."""
-    return Running(Path(folder, "owner.sock").absolute()).ask("GET", "/health")
+    return RunningCurator(Path(folder, "owner.sock").absolute()).ask("GET", "/health")

@@ -5,6 +5,7 @@ must complain about.
 """
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from benchmarks.house import NAMES, names_in_several_modules
 
 ROOT = Path(__file__).parent.parent
 ALLOWED = {
@@ -408,6 +411,16 @@ def test_modules_are_short() -> None:
 
 def test_a_module_that_is_too_long_is_found() -> None:
     assert too_long({"a.py": MOST_LINES, "b.py": MOST_LINES + 1}) == ["b.py"]
+
+
+@pytest.mark.parametrize(("package", "most"), NAMES.items())
+def test_front_doors_are_narrow(package: str, most: int) -> None:
+    """What only a guide needs is imported from its room."""
+    assert len(importlib.import_module(package).__all__) <= most
+
+
+def test_a_name_is_of_one_class() -> None:
+    assert names_in_several_modules() == []
 
 
 def test_errors_import_nothing() -> None:

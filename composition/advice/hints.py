@@ -75,7 +75,7 @@ def price(person: PersonInTheMiddle[Any], plan: Sequence[Planned]) -> Loss:
 
 
 @attrs.frozen
-class Fit:
+class BestPlan:
     """What the best rule makes of a plan.
 
     Attributes:
@@ -90,7 +90,7 @@ class Fit:
 
 
 def hints(
-    plan: Sequence[Planned], fit: Fit, person: Any = None, through: Loss | None = None
+    plan: Sequence[Planned], fit: BestPlan, person: Any = None, through: Loss | None = None
 ) -> tuple[str, ...]:
     """What would pay for such a plan, beyond a rule.
 
@@ -110,7 +110,7 @@ def hints(
     )
 
 
-def _about_counts(plan: Sequence[Planned], fit: Fit, person: Any) -> Iterator[str]:
+def _about_counts(plan: Sequence[Planned], fit: BestPlan, person: Any) -> Iterator[str]:
     may_be = [each for each in plan if _may_be_a_count(each)]
     if len(may_be) < 2:
         return
@@ -136,7 +136,7 @@ def _about_counts(plan: Sequence[Planned], fit: Fit, person: Any) -> Iterator[st
         yield "to learn only which count is the largest, launch one ExponentialMechanism"
 
 
-def _about_runs(plan: Sequence[Planned], fit: Fit) -> Iterator[str]:
+def _about_runs(plan: Sequence[Planned], fit: BestPlan) -> Iterator[str]:
     """About launches that may be more than a count."""
     runs = [each for each in plan if isinstance(each, Loss) or _may_be_a_run(each)]
     if len(runs) >= (BEST_ADDED if fit.added else BEST):
@@ -195,7 +195,7 @@ def _at_least(ratio: Fraction) -> str:
     return f"{float(ratio // unit * unit):g}"
 
 
-def _left(plan: Sequence[Planned], fit: Fit) -> Iterator[str]:
+def _left(plan: Sequence[Planned], fit: BestPlan) -> Iterator[str]:
     """About launches that cost a record what it adds to them."""
     fitting = fit.admitted or 0
     if fitting < len(plan) and fit.zcdp and all(map(_charged_by_record, plan)):

@@ -165,9 +165,9 @@ def recommend(
     )
 
 
-def _fit(budget: Loss, best: Candidate) -> hints.Fit:
+def _fit(budget: Loss, best: Candidate) -> hints.BestPlan:
     with_delta = isinstance(budget, ApproxDP | ApproxZCDP) and budget.delta > 0
-    return hints.Fit(
+    return hints.BestPlan(
         best.admitted,
         added=best.rule.adds_up and isinstance(budget, PureDP | ApproxDP),
         zcdp=with_delta or isinstance(budget, ZCDP),

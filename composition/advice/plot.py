@@ -17,7 +17,7 @@ from queryable.display.nodes import TreeNode
 from queryable.handle import Queryable
 from queryable.losses import Loss
 from queryable.optional import one_line
-from queryable.receipts import Account
+from queryable.receipts import RunningTotal
 from queryable.wording.quoting import quoted
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _amounts(node: TreeNode, charged: list[TreeNode]) -> tuple[list[float], str]
     return amounts, f"reported loss, {kind}"
 
 
-def _level(account: Account) -> float:
+def _level(account: RunningTotal) -> float:
     share = account.share()
     if share is not None:
         return float(100 * share)

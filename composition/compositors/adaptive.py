@@ -25,7 +25,7 @@ from composition.compositors.launching import Due, Launching, Order, Orders
 from composition.compositors.state import CompositionState
 from composition.proofs import Proof, ask
 from composition.rules import Accumulator, Rule, RunningAccount
-from composition.verdicts import Column, Way
+from composition.verdicts import CompositionKind, Way
 from queryable.checks.held import cannot_change
 from queryable.conversation import Data, Live, Moved, Pass, Reported, Talk
 from queryable.effort import LEFT
@@ -84,7 +84,7 @@ class AdaptiveComposition(Launching, GrowsByProof):
 
     def __attrs_post_init__(self) -> None:
         alone = self.noninteractive or not self.interleaves
-        column = Column.SEQUENTIAL if alone else Column.ADAPTIVE
+        column = CompositionKind.SEQUENTIAL if alone else CompositionKind.ADAPTIVE
         object.__setattr__(self, "proof", ask(self._composes_by, self.child_measure, column))
 
     @property

@@ -9,7 +9,7 @@ from composition.compositors.claims import claim_of, claim_over, parsed
 from composition.compositors.grows import GrowsByProof, grown_by
 from composition.compositors.launching import Due, Launching, Order, Orders
 from composition.proofs import Proof, ask, require_known
-from composition.verdicts import Column, Way
+from composition.verdicts import CompositionKind, Way
 from queryable.conversation import LOST, Data, Live, Moved, Pass, Reported, Talk
 from queryable.errors import PrivacyClaimError, UnknownQueryError
 from queryable.losses import Loss, group_size
@@ -64,7 +64,7 @@ class Universal(Launching, GrowsByProof):
 
     def __attrs_post_init__(self) -> None:
         require_known(self.budget)
-        proof = ask(Way.ONE, self.budget.measure, Column.ADAPTIVE)
+        proof = ask(Way.ONE, self.budget.measure, CompositionKind.ADAPTIVE)
         object.__setattr__(self, "proof", proof)
 
     def guarantee(self) -> Guarantee:

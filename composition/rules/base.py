@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from composition.rules.checks.account import Accountable
 from queryable.losses import AdditiveLoss, Loss, Measure, Report
-from queryable.receipts import Account as Shown
+from queryable.receipts import RunningTotal as Shown
 from queryable.wording.quoting import quoted
 
 

@@ -8,7 +8,14 @@
 """
 
 from curator.access.changes import Added, Allowed, Change, Granted, Revoked
-from curator.access.people import Access, AccessChangeError, Analyst, Grant, Reach, analyst_row
+from curator.access.people import (
+    Access,
+    AccessChangeError,
+    Analyst,
+    Grant,
+    ReachedRoot,
+    analyst_row,
+)
 from curator.access.store import OWN, ROOT, AccessStore, access_of
 from curator.access.tokens import hash_of, is_same, make_token
 
@@ -24,7 +31,7 @@ __all__ = [
     "Change",
     "Grant",
     "Granted",
-    "Reach",
+    "ReachedRoot",
     "Revoked",
     "access_of",
     "analyst_row",

@@ -47,9 +47,9 @@ class Grant:
         return self.title.replace("/", ":")
 
     @property
-    def reach(self) -> "Reach":
+    def reach(self) -> "ReachedRoot":
         """What it is a grant of."""
-        return Reach(self.dataset, (self.child,))
+        return ReachedRoot(self.dataset, (self.child,))
 
 
 @attrs.frozen
@@ -69,7 +69,7 @@ class Analyst:
         """Her grants on a data set."""
         return tuple(grant for grant in self.grants if grant.dataset == dataset)
 
-    def reach(self, root: str) -> "Reach | None":
+    def reach(self, root: str) -> "ReachedRoot | None":
         """What a root's id reaches; None if it is not hers."""
         for grant in self.grants:
             if grant.root == root:
@@ -78,7 +78,7 @@ class Analyst:
 
 
 @attrs.frozen
-class Reach:
+class ReachedRoot:
     """What somebody reaches: a data set, and the path of the mechanism that is her root there."""
 
     dataset: str

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from curator.client.connecting import Connection, connect
 from mechanisms.tables.front_door import FromTable
-from queryable.display.ledger import Ledger
+from queryable.display.ledger import LedgerRows
 from queryable.handle import Queryable
 from queryable.view import View
 
@@ -91,7 +91,7 @@ class AsyncQueryable:
         """`Queryable.view`."""
         return await _awaited(self._threads, lambda: self._handle.view)
 
-    async def ledger(self) -> Ledger:
+    async def ledger(self) -> LedgerRows:
         """`Queryable.ledger`."""
         return await _awaited(self._threads, self._handle.ledger)
 

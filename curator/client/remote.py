@@ -22,13 +22,13 @@ from curator.client.transport import Transport
 from curator.codec import Codec
 from curator.wire import (
     QUERY_ERROR,
-    Described,
     Head,
+    MessageReply,
     Page,
     RolledBackError,
-    Shown,
+    RootDescription,
+    ShownExchange,
     Tell,
-    Told,
     WireError,
 )
 from queryable import errors
@@ -72,7 +72,7 @@ class RemoteRoot:
     ) -> None:
         self._transport, self._codec = transport, codec
         self._target = f"/v1/roots/{quote(root, safe='')}"
-        described = Described.read(transport.get(self._target))
+        described = RootDescription.read(transport.get(self._target))
         self.mechanism = self._decoded(described.mechanism)
         self.opening = self._decoded(described.opening)
         self.protects = described.protects
@@ -115,7 +115,7 @@ class RemoteRoot:
             if len(self._keys) > _KEPT:  # as many were given up
                 del self._keys[next(iter(self._keys))]
         body = Tell(path, text, names, key, self._head).written()
-        told = Told.read(self._posted(body))
+        told = MessageReply.read(self._posted(body))
         self._require_later(told.head)
         outcome = told.outcome
         if outcome.kind == QUERY_ERROR:
@@ -189,7 +189,7 @@ class RemoteRoot:
         for each in page.exchanges:
             self._mirror.fetched(self._exchange(each), each.name)
 
-    def _exchange(self, shown: Shown) -> Exchange:
+    def _exchange(self, shown: ShownExchange) -> Exchange:
         decode = self._decoded
         receipts = tuple(map(decode, shown.receipts))
         return Exchange(shown.path, decode(shown.query), decode(shown.answer), receipts=receipts)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from curator.codec.entries import Entry
-from curator.codec.fields import Custom, Kind, Plain, UnreadableError, UnwritableError
+from curator.codec.fields import Custom, FieldKind, Plain, UnreadableError, UnwritableError
 from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 from queryable.data.frozen import read_only
 from queryable.randomness.laws import Law
@@ -53,7 +53,7 @@ def _read(spelled: Any) -> Any:
     return _WORDS[spelled] if spelled in _WORDS else int(spelled)
 
 
-def _items(plain: Plain) -> Kind:
+def _items(plain: Plain) -> FieldKind:
     def write(values: Any) -> str:
         flat = values.reshape(-1)
         plain.limits.check_items(flat.size)
@@ -69,7 +69,7 @@ def _items(plain: Plain) -> Kind:
             raise UnreadableError("should be a list")
         return list(plain.read(raw))
 
-    return Kind(write, read)
+    return FieldKind(write, read)
 
 
 def _is_exact(numbers: Any) -> bool:

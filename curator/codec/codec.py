@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Never
 
 from curator.codec.entries import Entry
 from curator.codec.fields import (
-    Kind,
+    FieldKind,
     Plain,
     UnreadableError,
     UnwritableError,
@@ -44,7 +44,7 @@ class _Reading(NamedTuple):
     """How objects of one tag are read."""
 
     entry: Entry
-    fields: tuple[tuple[str, Kind], ...]
+    fields: tuple[tuple[str, FieldKind], ...]
 
 
 class Codec:

@@ -42,12 +42,12 @@ class UnreadableError(Exception):
     """A text is not that of a value."""
 
 
-class Listed(list[Any]):
+class TaggedList(list[Any]):
     """A list that a tag has made; a plain list is a tuple that is not read yet."""
 
 
 @attrs.frozen
-class Kind:
+class FieldKind:
     """How a field is written and read. None is left out of a text, if `optional` admits it."""
 
     write: Write
@@ -66,11 +66,13 @@ class Plain:
         """The value: lists become tuples."""
         if type(raw) is list:
             self.limits.check_items(len(raw))
-            return tuple(raw if {list, Listed}.isdisjoint(map(type, raw)) else map(self.read, raw))
-        return list(raw) if type(raw) is Listed else raw
+            return tuple(
+                raw if {list, TaggedList}.isdisjoint(map(type, raw)) else map(self.read, raw)
+            )
+        return list(raw) if type(raw) is TaggedList else raw
 
 
-def kind_of(annotation: Any, plain: Plain) -> Kind:
+def kind_of(annotation: Any, plain: Plain) -> FieldKind:
     """How a field of this type is written and read."""
     if isinstance(annotation, Custom):
         return annotation.kind(plain)
@@ -78,12 +80,12 @@ def kind_of(annotation: Any, plain: Plain) -> Kind:
     optional = NoneType in options
     present = [each for each in options if each is not NoneType]
     if Any in present:
-        return Kind(plain.write, plain.read, optional=True)
+        return FieldKind(plain.write, plain.read, optional=True)
     tuples = [each for each in present if get_origin(each) is tuple]
     numbers = Fraction in present and str not in present
     rest = [each for each in present if each not in tuples and not (numbers and each is Fraction)]
     if len(present) == 1 and numbers:
-        return Kind(write_number, read_number, optional)
+        return FieldKind(write_number, read_number, optional)
     if len(present) == 1 and tuples:
         return attrs.evolve(_tuple(tuples[0], plain), optional=optional)
     if not tuples and not numbers:
@@ -95,7 +97,7 @@ def kind_of(annotation: Any, plain: Plain) -> Kind:
 class Custom:
     """An annotation of our own: how a field is written and read that no type describes."""
 
-    kind: Callable[[Plain], Kind]
+    kind: Callable[[Plain], FieldKind]
 
 
 def quote(text: str) -> str:
@@ -153,14 +155,14 @@ def _read_number(text: str) -> Fraction:
 _read_short = lru_cache(maxsize=4096)(_read_number)
 
 
-def _tuple(annotation: Any, plain: Plain) -> Kind:
+def _tuple(annotation: Any, plain: Plain) -> FieldKind:
     arguments = get_args(annotation)
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return _row(kind_of(arguments[0], plain), plain)
     return _fixed([kind_of(each, plain) for each in arguments])
 
 
-def _row(item: Kind, plain: Plain) -> Kind:
+def _row(item: FieldKind, plain: Plain) -> FieldKind:
     """Any number of items of one type."""
 
     def write(value: Any) -> str:
@@ -178,10 +180,10 @@ def _row(item: Kind, plain: Plain) -> Kind:
         inner, optional = item.read, item.optional
         return tuple(None if each is None and optional else inner(each) for each in raw)
 
-    return Kind(write, read)
+    return FieldKind(write, read)
 
 
-def _fixed(items: list[Kind]) -> Kind:
+def _fixed(items: list[FieldKind]) -> FieldKind:
     """As many items as types."""
 
     def write(value: Any) -> str:
@@ -197,10 +199,10 @@ def _fixed(items: list[Kind]) -> Kind:
             for item, each in zip(items, raw, strict=True)
         )
 
-    return Kind(write, read)
+    return FieldKind(write, read)
 
 
-def _list(items: Iterable[Kind], values: tuple[Any, ...]) -> str:
+def _list(items: Iterable[FieldKind], values: tuple[Any, ...]) -> str:
     texts: list[str] = []
     try:
         for item, each in zip(items, values, strict=False):
@@ -211,12 +213,12 @@ def _list(items: Iterable[Kind], values: tuple[Any, ...]) -> str:
     return f"[{','.join(texts)}]"
 
 
-def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
+def _checked(options: list[Any], plain: Plain, *, optional: bool) -> FieldKind:
     """A value with a tag of its own, of one of some classes."""
     measures = any(get_origin(each) is type for each in options)
     classes = tuple(get_origin(each) or each for each in options)
     if not all(isinstance(each, type) for each in classes):  # a type variable, a literal
-        return Kind(plain.write, plain.read, optional=True)
+        return FieldKind(plain.write, plain.read, optional=True)
     classes += (int,) * (float in classes)
     wanted = " or ".join(dict.fromkeys(each.__name__ for each in classes)) or "left out"
     known: set[type] = set()  # classes of the schema whose values conform
@@ -245,8 +247,8 @@ def _checked(options: list[Any], plain: Plain, *, optional: bool) -> Kind:
         return value
 
     if classes == (str,):
-        return Kind(_write_text, _read_text, optional)
-    return Kind(write, read, optional)
+        return FieldKind(_write_text, _read_text, optional)
+    return FieldKind(write, read, optional)
 
 
 def _misfit(value: Any, wanted: str) -> UnwritableError:
@@ -269,7 +271,7 @@ def _read_text(raw: Any) -> str:
 
 def _mixed(
     tuples: list[Any], rest: list[Any], plain: Plain, *, numbers: bool, optional: bool
-) -> Kind:
+) -> FieldKind:
     """A number, a tuple or another value, which JSON tells apart."""
     others = _checked(rest, plain, optional=False)
     rows = _tuple(tuples[0], plain) if tuples else others
@@ -284,4 +286,4 @@ def _mixed(
             return read_number(raw)
         return rows.read(raw) if type(raw) is list else others.read(raw)
 
-    return Kind(write, read, optional)
+    return FieldKind(write, read, optional)

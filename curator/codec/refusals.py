@@ -6,7 +6,7 @@ Texts name classes and fields only, and no value: an answer is not told by an er
 from typing import Any
 
 from mechanisms import RandomizedResponse, Table
-from mechanisms.tables.expressions.operands import Node
+from mechanisms.tables.expressions.operands import ExpressionNode
 from mechanisms.tables.expressions.predicates import Predicate
 from queryable import (
     Bit,
@@ -48,7 +48,7 @@ REFUSALS: dict[type, str] = {
 }
 """Classes of the packages that have no tag, each with the reason."""
 
-_FAMILIES = (InteractiveMechanism, PersonInTheMiddle, Releasable, Predicate, Node, Loss)
+_FAMILIES = (InteractiveMechanism, PersonInTheMiddle, Releasable, Predicate, ExpressionNode, Loss)
 _FUNCTIONS = {
     "analyst": "give a list of queries",
     "where": "write a predicate, such as column('age') >= 30",

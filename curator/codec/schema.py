@@ -2,10 +2,10 @@
 
 Logs and answers have all of them; which of them an analyst may send is said in `analysts`.
 
-A tag is made of the name of its class, unless another one is said here. It is never given another
-meaning: a test has a text of each. If the fields of a class change, or what they mean, the class
-gets a tag with the next version, and an `Entry` of the old tag, marked `old`, makes today's value
-from the old fields. `tests/unit/curator/codec/examples.txt` has a text of each tag.
+A tag is made of the name of its class, unless an `Entry` here says another. It is never given
+another meaning: a test has a text of each. If the fields of a class change, or what they mean, the
+class gets a tag with the next version, and an `Entry` of the old tag, marked `old`, makes today's
+value from the old fields. `tests/unit/curator/codec/examples.txt` has a text of each tag.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ from mechanisms.refinement.messages import Latest
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.synthetic.messages import Direct, ModelFit, Modelled, PassedOver, SyntheticRows
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.tables.expressions import operands as expressions
 from mechanisms.tables.expressions import predicates
 from mechanisms.tables.expressions.columns import Column
@@ -185,6 +185,7 @@ _CLASSES: tuple[type, ...] = (
     m.CountUnits,
     m.Covariance,
     m.DiscoveredKeys,
+    ComparedMarginal,
     Distances,
     m.GroupBy,
     m.Histogram,
@@ -257,7 +258,6 @@ _CLASSES: tuple[type, ...] = (
 )
 """Classes that `entry_of` writes, and whose names give their tags."""
 
-_NAMED: dict[str, type] = {"compared-marginal/1": Compared}  # another class has its name
 
 _PARTS = tuple[tuple[ChildId, InteractiveMechanism[Any]], ...]
 
@@ -312,8 +312,7 @@ _SPECIAL = (
 )
 
 _PLAIN = (
-    fitting(entry_of(tag, kind))
-    for tag, kind in [*((default_tag(kind), kind) for kind in _CLASSES), *_NAMED.items()]
+    fitting(entry_of(tag, kind)) for tag, kind in ((default_tag(kind), kind) for kind in _CLASSES)
 )
 
 ENTRIES = (*VALUES, *ARRAYS, *_PLAIN, *_SPECIAL)

@@ -12,7 +12,13 @@ from types import NoneType
 from typing import Any
 
 from curator.codec.entries import Entry
-from curator.codec.fields import Listed, UnreadableError, UnwritableError, read_number, write_number
+from curator.codec.fields import (
+    TaggedList,
+    UnreadableError,
+    UnwritableError,
+    read_number,
+    write_number,
+)
 from curator.codec.limits import DIGITS, alike
 from queryable.losses import (
     FDP,
@@ -144,7 +150,7 @@ VALUES = (
         lambda v: (v // _MICROSECOND,),
         lambda microseconds: timedelta(microseconds=microseconds),
     ),
-    Entry("list/1", (list,), {"items": _ITEMS}, lambda v: (tuple(v),), Listed),
+    Entry("list/1", (list,), {"items": _ITEMS}, lambda v: (tuple(v),), TaggedList),
     Entry(
         "dict/1",
         (dict,),

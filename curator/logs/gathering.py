@@ -18,7 +18,7 @@ from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
 from curator.codec import Codec
 from curator.logs.keeping import Keeping
-from curator.logs.reading import Reader, entry_of
+from curator.logs.reading import MessageReader, entry_of
 from curator.logs.story import LoggedMessage, coins_of
 from curator.logs.targets import Adaptive, Target, Unit, Where
 from queryable.conversation import Node
@@ -29,7 +29,7 @@ from queryable.messages import Launched
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.folding import other_versions
 from queryable.running.handles import Path
-from queryable.running.log import Stored
+from queryable.running.log import StoredPart
 from queryable.running.names import StoredName
 from queryable.running.root import MemoryRoot
 from queryable.running.telling import Tells
@@ -53,7 +53,7 @@ class Gathered:
     def __init__(
         self,
         root: MemoryRoot,
-        reader: Reader,
+        reader: MessageReader,
         coins: SealedCoins,
         codec: Codec,
         keeping: Keeping | None = None,
@@ -62,7 +62,7 @@ class Gathered:
         self._root, self._reader, self._coins, self._codec = root, reader, coins, codec
         self._where: dict[Path, Where] = {}
         self._nodes: dict[Path, Target | None] = {}
-        self._entries: list[Stored] = []
+        self._entries: list[StoredPart] = []
         self._places: list[int] = []
         self._named: dict[int, tuple[Path, str, int | None]] = {}
 

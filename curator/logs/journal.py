@@ -38,7 +38,7 @@ from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, fol
 from curator.logs.batches import Batches
 from curator.logs.effects import effects_of, entries_in
 from curator.logs.keeping import Keeping
-from curator.logs.requests import Request, Requests
+from curator.logs.requests import RequestKey, Requests
 from curator.logs.story import request_of
 from curator.logs.written import Written
 from curator.moorings import Mooring
@@ -113,10 +113,10 @@ class LedgerJournal:
         self.mooring: Mooring | None = None  # where the root has an anchor
         self.keeping: Keeping | None = None
         self._charges: Any = None
-        self.request: Request | None = None
+        self.request: RequestKey | None = None
         self.feeding: str | None = None
         self.requests = Requests()
-        self._requested: Request | None = None
+        self._requested: RequestKey | None = None
         self._since: int | None = None
         self._now = now
         self.go_on(head, pending)

@@ -36,7 +36,7 @@ from composition.compositors.state import CompositionState
 from curator.logs.reading import coins_at
 from queryable.conversation import Data, Later, Node, made
 from queryable.conversation.alone import only
-from queryable.conversation.recalling import Asked, Unplayed
+from queryable.conversation.recalling import UnitMessage, Unplayed
 from queryable.data.facts import Facts
 from queryable.data.growing import Growing, Grown, snapshot
 from queryable.postprocessing import MECHANISM, Postprocessed
@@ -73,10 +73,10 @@ class Keeping:
         self._folder, self._root = folder, root
         self._due = time.monotonic() + _EACH
 
-    def at(self, path: Where) -> "Kept":
+    def at(self, path: Where) -> "KeptFile":
         """The file of the unit at a path."""
         name = sha256(repr((self._root, *path)).encode()).hexdigest()[:32]
-        return Kept(self, self._folder / name)
+        return KeptFile(self, self._folder / name)
 
     def answered(self, message: Message, before: Any, after: Any) -> None:
         """Keep the state of the unit that a message went to, if it is time.
@@ -102,14 +102,14 @@ class Keeping:
         self._due = time.monotonic() + max(_EACH, _SHARE * seconds)
 
 
-class Kept:
+class KeptFile:
     """The file of one unit: a `queryable.conversation.recalling.Kept`."""
 
     def __init__(self, keeping: Keeping, path: Path) -> None:
         self._keeping, self._path = keeping, path
 
     def find(
-        self, data: Any, count: int, message: Callable[[int], Asked]
+        self, data: Any, count: int, message: Callable[[int], UnitMessage]
     ) -> tuple[int, Any] | None:
         """The number of messages of a state that was kept, and the state; None if there is none.
 
@@ -128,11 +128,11 @@ class Kept:
             text = _other(whole[_COUNT + _TAG :], seal, tag)
             if not hmac.compare_digest(tag, _tag(seal, whole[:_COUNT] + text)):
                 return None
-            return number, _Reading(io.BytesIO(text), _marks(data)).load()
+            return number, _StateReading(io.BytesIO(text), _marks(data)).load()
         except Exception:  # a cache: what cannot be read is run again
             return None
 
-    def note(self, count: int, message: Asked, state: Any) -> None:
+    def note(self, count: int, message: UnitMessage, state: Any) -> None:
         """A message was run again; its state is kept if it is time."""
         if self._keeping.is_due:
             with suppress(Exception):
@@ -263,7 +263,7 @@ class _Writing(pickle.Pickler):
         return NotImplemented
 
 
-class _Reading(pickle.Unpickler):
+class _StateReading(pickle.Unpickler):
     """Reads a state of known classes, and puts the data in place."""
 
     def __init__(self, stream: io.BytesIO, marks: dict[str, Any]) -> None:

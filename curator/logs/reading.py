@@ -1,4 +1,4 @@
-"""`Reader`: messages of a root that are read from its ledger when somebody looks at them.
+"""`MessageReader`: messages of a root that are read from its ledger when somebody looks at them.
 
 Responsible for what an opened root does not keep in memory: the exchanges of its view, the claims
 of measurements, and the messages that an interactive child got before the restart. A message is
@@ -19,7 +19,7 @@ from composition.compositors.claims import Claim, claim_of
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, chained, ledger_of
 from curator.logs.story import body_of, charges_of, message_of, past_of
-from queryable.conversation.recalling import Asked, Place
+from queryable.conversation.recalling import Place, UnitMessage
 from queryable.errors import HandleError
 from queryable.losses import Loss
 from queryable.messages import Launch, addressed
@@ -33,7 +33,7 @@ _EVENTS = 2**36  # more than a root has; so that a place with an entry is one nu
 Location = Ledger | str | os.PathLike[str]
 
 
-class Reader:
+class MessageReader:
     """Reads messages of one root.
 
     Args:
@@ -88,7 +88,7 @@ class Reader:
         assert isinstance(launch, Launch)
         return launch, receipt.charged
 
-    def asked(self, unit: Where, place: Place) -> Asked:
+    def asked(self, unit: Where, place: Place) -> UnitMessage:
         """A message to the child at a path.
 
         Args:
@@ -99,7 +99,7 @@ class Reader:
         message = message_of(asked, self._coins, self._codec)
         query = addressed(message.path[len(unit) :], message.query)
         toss = partial(coins_at, message.coins, unit, place)
-        return Asked(query, toss, self._codec.decode(answered["answer"]))
+        return UnitMessage(query, toss, self._codec.decode(answered["answer"]))
 
     def _bodies(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
         asked = self._event(place)

@@ -15,7 +15,7 @@ _UNKNOWN = -(2**63)
 
 
 @attrs.frozen
-class Request:
+class RequestKey:
     """A key and a SHA-256 of what is sent under it, both in hexadecimal digits."""
 
     key: str
@@ -45,7 +45,7 @@ class Requests:
         self._firsts, self._counts = array("q"), array("i")
         self._times, self._since = array("q"), array("q")
 
-    def add(self, request: Request | None, count: int, on: int | None = None) -> None:
+    def add(self, request: RequestKey | None, count: int, on: int | None = None) -> None:
         """Note that the next `count` entries of the log are the answer to a request.
 
         Args:

@@ -27,7 +27,7 @@ from curator.logs.batches import Batches
 from curator.logs.effects import Effect
 from curator.logs.gathering import Gathered
 from curator.logs.keeping import Keeping
-from curator.logs.reading import Reader, coins_at, entry_of
+from curator.logs.reading import MessageReader, coins_at, entry_of
 from curator.logs.requests import Requests
 from curator.logs.story import LoggedMessage, charges_of, coins_of, past_of, request_of, same_by
 from curator.logs.targets import Where
@@ -77,7 +77,7 @@ class Skim:
     def __init__(
         self,
         root: MemoryRoot,
-        reader: Reader,
+        reader: MessageReader,
         coins: SealedCoins,
         codec: Codec,
         batches: Batches,

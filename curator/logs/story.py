@@ -12,7 +12,7 @@ import attrs
 
 from curator.codec import Codec
 from curator.ledgers import Event, LedgerError
-from curator.logs.requests import Request
+from curator.logs.requests import RequestKey
 from queryable.conversation.recalling import Recall
 from queryable.losses.numbers import at_least_one
 from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare
@@ -214,9 +214,9 @@ def story_of(events: Iterable[Event]) -> Story:
     )
 
 
-def request_of(asked: dict[str, Any]) -> Request | None:
+def request_of(asked: dict[str, Any]) -> RequestKey | None:
     """The request that a message came with."""
-    return Request(asked["key"], asked["body"]) if "key" in asked else None
+    return RequestKey(asked["key"], asked["body"]) if "key" in asked else None
 
 
 def charges_of(asked: dict[str, Any], answered: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,13 +9,13 @@ from typing import Any
 from composition.compositors.adaptive import AdaptiveComposition
 from composition.compositors.claims import Claim
 from composition.compositors.state import CompositionState
-from curator.logs.reading import Reader
+from curator.logs.reading import MessageReader
 from queryable.conversation import Node
 from queryable.conversation.recalling import Place, Unplayed
 from queryable.conversation.steps import Child
 from queryable.randomness.coins import ChildId
 from queryable.running.handles import Path
-from queryable.running.log import Stored
+from queryable.running.log import StoredPart
 from queryable.running.telling import Tells
 
 
@@ -99,8 +99,10 @@ class Unit(Target):
 class Where:
     """Where a message went: what it reached, and what its exchange has in common with others."""
 
-    def __init__(self, target: Target | None, path: Path, reader: Reader) -> None:
+    def __init__(self, target: Target | None, path: Path, reader: MessageReader) -> None:
         self.path, self.target = path, target
         self.compositor = target if isinstance(target, Adaptive) and target.path == path else None
         self.unit = target if isinstance(target, Unit) else None
-        self.stored = {tells: Stored(path, reader.exchange, reader.kind, tells) for tells in Tells}
+        self.stored = {
+            tells: StoredPart(path, reader.exchange, reader.kind, tells) for tells in Tells
+        }

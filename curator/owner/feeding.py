@@ -15,7 +15,7 @@ from typing import Any
 
 from curator.ledgers import LeaseError
 from curator.logs.batch_files import BatchFolder, checked_id, new_id
-from curator.owner.orders import BusyError, LostReplyError, OrderError, RefusedError, Running
+from curator.owner.orders import BusyError, LostReplyError, OrderError, RefusedError, RunningCurator
 from curator.service.web.sockets import owner_socket
 from curator.settings.configuration import Configuration, read_configuration
 from curator.wire.feeds import Feeding
@@ -130,7 +130,9 @@ def ordered(
 def _sent(configuration: Configuration, dataset: str, order: Feeding) -> Any:
     body = json.loads(order.written()) | {"dataset": dataset}
     try:
-        return Running(owner_socket(configuration.file)).ask("POST", "/v1/owner/batches", body)
+        return RunningCurator(owner_socket(configuration.file)).ask(
+            "POST", "/v1/owner/batches", body
+        )
     except (ConnectionRefusedError, FileNotFoundError):
         return fed_here(configuration, dataset, order)
 

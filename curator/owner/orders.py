@@ -42,7 +42,7 @@ class LostReplyError(OrderError):
     """The curator has ended before it replied."""
 
 
-class Running:
+class RunningCurator:
     """A curator that runs, as its owner asks it."""
 
     def __init__(self, path: Path) -> None:
@@ -91,12 +91,12 @@ class _Connection(http.client.HTTPConnection):
 
 def ordered(
     configuration: Configuration,
-    running: Callable[[Running], Any],
+    running: Callable[[RunningCurator], Any],
     here: Callable[[AccessStore], Any],
 ) -> Any:
     """Give an order to the curator that runs; if none does, carry it out here."""
     with suppress(ConnectionError, FileNotFoundError):
-        return running(Running(owner_socket(configuration.file)))
+        return running(RunningCurator(owner_socket(configuration.file)))
     ledger = ledger_of(configuration.ledger)
     try:
         return here(AccessStore(ledger))
@@ -142,7 +142,9 @@ def page(file: Path) -> str:
             f'page = "127.0.0.1:8090" to {configuration.file}, and start the curator again'
         )
     try:
-        code = Running(owner_socket(configuration.file)).ask("POST", "/v1/owner/codes")["code"]
+        code = RunningCurator(owner_socket(configuration.file)).ask("POST", "/v1/owner/codes")[
+            "code"
+        ]
     except (ConnectionError, FileNotFoundError):
         raise OrderError(f"no curator runs: start it with `curator serve {file}`") from None
     scheme = "http" if configuration.tls is None else "https"
@@ -215,7 +217,7 @@ def granted_here(
 def running_lines(configuration: Configuration) -> list[str]:
     """One line for each data set of the curator that runs; none if none runs."""
     with suppress(ConnectionError, FileNotFoundError):
-        health = Running(owner_socket(configuration.file)).ask("GET", "/health")
+        health = RunningCurator(owner_socket(configuration.file)).ask("GET", "/health")
         return [
             f"{name}: served, {row['state']}{': ' + row['text'] if row['text'] else ''}"
             + _times(row)

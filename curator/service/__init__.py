@@ -10,12 +10,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from curator.service.services import Reply, Service
+from curator.service.services import HTTPReply, Service
 
 if TYPE_CHECKING:
     from curator.service.answering.local import LocalService
 
-__all__ = ["LocalService", "Reply", "Service"]
+__all__ = ["LocalService", "HTTPReply", "Service"]
 
 
 def __getattr__(name: str) -> Any:

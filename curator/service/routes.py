@@ -80,7 +80,7 @@ WATCHED = (
 _TELL = re.compile("/v1/roots/([^/]+)/tell")
 
 
-class Direct:
+class DirectRoutes:
     """An application in which messages to mechanisms skip the layers of Starlette.
 
     Args:
@@ -109,7 +109,7 @@ class Direct:
         await reply(scope, receive, send)
 
 
-def analysts_application(front: Front) -> Direct:
+def analysts_application(front: Front) -> DirectRoutes:
     """What analysts reach, each with a token: the protocol, and the pages."""
 
     def identify(request: Request) -> Caller:
@@ -131,7 +131,7 @@ def pages_application(front: Front) -> Starlette:
     return application
 
 
-def owners_application(front: Front) -> Direct:
+def owners_application(front: Front) -> DirectRoutes:
     """What the owner reaches on a socket of their own. Whoever can connect to it is the owner."""
     caller = OwnerCaller(tuple(front.services))
     return _application(front, lambda _: caller, (*ANALYSTS, *OWNERS, *WATCHED))
@@ -139,7 +139,7 @@ def owners_application(front: Front) -> Direct:
 
 def _application(
     front: Front, identify: Identify, routes: Iterable[Route], pages: Iterable[Served] = ()
-) -> Direct:
+) -> DirectRoutes:
     served = [Served("/v1", versions(front), methods=["GET"]), *pages]
     served += [
         Served(
@@ -161,7 +161,7 @@ def _application(
 
     application = Starlette(routes=served, exception_handlers={HTTPException: wrong, 500: wrong})
     application.router.redirect_slashes = False
-    return Direct(application, answered(front, identify, protocol.tell), wrong)
+    return DirectRoutes(application, answered(front, identify, protocol.tell), wrong)
 
 
 def _headers(error: HTTPException) -> dict[str, str]:

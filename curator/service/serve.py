@@ -23,7 +23,7 @@ from curator.access import AccessStore
 from curator.ledgers import ledger_of
 from curator.service.routes import analysts_application, owners_application, pages_application
 from curator.service.web.front import Front
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.protocols import AnalystProtocol, OwnerProtocol
 from curator.service.web.sending import Sending
 from curator.service.web.sockets import OWNERS, SocketError, listen_at, listen_on, owner_socket
@@ -161,7 +161,7 @@ async def curate(configuration: Configuration, stop: asyncio.Event) -> None:
         stack.callback(ledger.close)
         workers = {name: worker_of(configuration, name) for name in configuration.datasets}
         ticks = {name: Ticks(tick_of(configuration, name)) for name in workers}
-        front = Front(workers, Keeper(AccessStore(ledger)), ticks)
+        front = Front(workers, AsyncAccess(AccessStore(ledger)), ticks)
         await stack.enter_async_context(working(front, workers))
         await stack.enter_async_context(
             running(owners_application(front), owners, protocol=OwnerProtocol)

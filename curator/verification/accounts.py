@@ -73,7 +73,7 @@ def read(account: Json) -> Accountable:
 
 
 @attrs.frozen
-class Kind:
+class AccountKind:
     """The accounts of one compositor.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The accounts of `Blocks`: one for each block, charged by the launches over it.
+"""The accounts of `KnownBlocks`: one for each block, charged by the launches over it.
 
 Responsible for which blocks a launch charges, and for the account of each. The account in a receipt
 has the blocks that the launch names, so those of the others are as they were.
@@ -13,9 +13,9 @@ from typing import Any
 from composition.rules.checks.compare import Verdict
 from curator.logs.batches import Course
 from curator.verification.accounts import (
+    AccountKind,
     Amounts,
     Json,
-    Kind,
     WrongAccountError,
     compact,
     tag_of,
@@ -31,8 +31,8 @@ Accounts = Mapping[int, Json]
 """The accounts of blocks, by the places of these."""
 
 
-class Blocks:
-    """What is known of one `Blocks`.
+class KnownBlocks:
+    """What is known of one `KnownBlocks`.
 
     Args:
         mechanism: it, as JSON.
@@ -50,7 +50,7 @@ class Blocks:
         self._unit_blocks = int(mechanism.get("unit_blocks", 1))
         self._names: dict[int, str] = {}
         self._places: dict[str, int] = {}
-        self._kind: Kind | None = None
+        self._kind: AccountKind | None = None
         self._accounts: dict[int, Json] = {}
         self.unknown = False
 
@@ -68,7 +68,7 @@ class Blocks:
         """The accounts of the blocks in a receipt; None if they are of a rule of a site.
 
         Raises:
-            WrongAccountError: they are not those of this `Blocks`.
+            WrongAccountError: they are not those of this `KnownBlocks`.
         """
         wanted = int(self._filter.get("d_in", 1)) * self._unit_blocks
         if account["blocks_of_unit"] != wanted:
@@ -90,7 +90,7 @@ class Blocks:
                 self._meet(place, compact(block["name"]))
         return accounts
 
-    def _known(self, empty: Json) -> Kind | None:
+    def _known(self, empty: Json) -> AccountKind | None:
         """The kind of the accounts."""
         fixed = fixed_of(empty)
         kind = self._kind
@@ -192,6 +192,6 @@ class Blocks:
         return tuple(sum(nlargest(count, column), Fraction(0)) for column in columns)
 
     @property
-    def _required(self) -> Kind:
+    def _required(self) -> AccountKind:
         assert self._kind is not None
         return self._kind

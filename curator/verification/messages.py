@@ -8,7 +8,7 @@ from typing import Any
 from curator.codec import Codec
 from curator.logs.batches import Course
 from curator.verification.accounts import Amounts, Json, WrongAccountError, compact, tag_of, told
-from curator.verification.blocks import ACCOUNTS, LAUNCH, Blocks
+from curator.verification.blocks import ACCOUNTS, LAUNCH, KnownBlocks
 from curator.verification.charges import (
     Claims,
     Spender,
@@ -17,7 +17,7 @@ from curator.verification.charges import (
     is_spender,
 )
 from curator.verification.effects import require_effect
-from curator.verification.tree import Node, Path, Tree
+from curator.verification.tree import Path, Tree, TreeMember
 from queryable.losses import AdditiveLoss
 from queryable.losses.numbers import BeyondReachError
 
@@ -94,7 +94,7 @@ class Messages:
             self._keys.add(asked["key"])
 
     @staticmethod
-    def _stands(node: Node | None, charge: Json | None) -> bool:
+    def _stands(node: TreeMember | None, charge: Json | None) -> bool:
         """Whether an account is that of before: among several launches that have no answer yet."""
         if charge is None or node is None:
             return False
@@ -111,7 +111,7 @@ class Messages:
         return any(node is not None and node.hidden for node in above)
 
     def _entry(
-        self, path: Path, node: Node | None, launch: Json, outcome: Json, charge: Json | None
+        self, path: Path, node: TreeMember | None, launch: Json, outcome: Json, charge: Json | None
     ) -> None:
         mechanism = launch.get("mechanism") if isinstance(launch, dict) else None
         if charge is not None:
@@ -130,12 +130,12 @@ class Messages:
             self.tree.launched(path, outcome["child"], mechanism)
 
     @staticmethod
-    def _require_free(node: Node, outcome: Json, *, composes: bool) -> None:
+    def _require_free(node: TreeMember, outcome: Json, *, composes: bool) -> None:
         if composes and not node.hidden and tag_of(outcome) == "launched/1":
             raise WrongAccountError("launches a mechanism and charges nothing for it")
 
     def _charge(
-        self, path: Path, node: Node | None, launch: Json, outcome: Json, charge: Json
+        self, path: Path, node: TreeMember | None, launch: Json, outcome: Json, charge: Json
     ) -> None:
         account, kind = json.loads(charge["account"]), None
         if node is not None and node.blocks is not None and tag_of(account) == ACCOUNTS:
@@ -173,7 +173,13 @@ class Messages:
         self.persons += node.hidden
 
     def _charge_blocks(
-        self, node: Node, blocks: Blocks, launch: Json, outcome: Json, charge: Json, account: Json
+        self,
+        node: TreeMember,
+        blocks: KnownBlocks,
+        launch: Json,
+        outcome: Json,
+        charge: Json,
+        account: Json,
     ) -> None:
         """A launch over blocks: each that it names is charged, or none is."""
         accounts = None if blocks.unknown else blocks.read(account)
@@ -205,7 +211,7 @@ class Messages:
         node.launches += 1
 
     def _declined_over(
-        self, node: Node, blocks: Blocks, accounts: Any, loss: Any, reason: str
+        self, node: TreeMember, blocks: KnownBlocks, accounts: Any, loss: Any, reason: str
     ) -> None:
         """A refusal of a launch over blocks: none was charged, and one of them cannot pay."""
         try:
@@ -219,7 +225,7 @@ class Messages:
             raise WrongAccountError(f"refuses {loss}, which fits in every block")
         self.refusals += 1
 
-    def _require_within(self, node: Node, account: Json) -> None:
+    def _require_within(self, node: TreeMember, account: Json) -> None:
         assert node.kind is not None
         amounts = node.kind.amounts(account)
         try:
@@ -230,7 +236,9 @@ class Messages:
         if verdict is False:
             raise WrongAccountError(f"admits {told(amounts)}, above the budget")
 
-    def _spender(self, node: Node, launch: Json, charge: Json, outcome: Json) -> Spender | None:
+    def _spender(
+        self, node: TreeMember, launch: Json, charge: Json, outcome: Json
+    ) -> Spender | None:
         """A child that is charged as it answers; None for every other one."""
         if not node.spends or launch.get("d_out") is not None:
             return None
@@ -244,7 +252,7 @@ class Messages:
         answer = None if failed else self._claims.read(compact(outcome.get("answer")))
         return Spender.started(mechanism, charge["d_in"], answer, failed=failed)
 
-    def _compare(self, node: Node, launch: Json, charge: Json, loss: Any) -> None:
+    def _compare(self, node: TreeMember, launch: Json, charge: Json, loss: Any) -> None:
         """Compare a charge with the loss that the launch states."""
         d_out = launch.get("d_out")
         if node.hidden and "mechanism" not in charge and tag_of(launch) not in _LAUNCHES:
@@ -262,7 +270,7 @@ class Messages:
         else:
             self.claims += 1
 
-    def _declined(self, node: Node, charge: Json, account: Json, outcome: Json) -> None:
+    def _declined(self, node: TreeMember, charge: Json, account: Json, outcome: Json) -> None:
         """A refusal: nothing was charged, and the launch does not fit."""
         kind = node.kind
         assert kind is not None
@@ -292,7 +300,7 @@ class Messages:
         self.refusals += 1
         node.halted = tag_of(outcome) == "halted/1"
 
-    def _chosen(self, path: Path, node: Node, launch: Json) -> None:
+    def _chosen(self, path: Path, node: TreeMember, launch: Json) -> None:
         """The launch that a `Universal` becomes."""
         assert node.mechanism is not None
         budget = self._claims.read(compact(node.mechanism["budget"]))

@@ -7,7 +7,7 @@ import attrs
 
 from composition.rules.checks.account import Accountable
 from curator.codec import CODEC
-from curator.verification.accounts import Json, Kind, tag_of
+from curator.verification.accounts import AccountKind, Json, tag_of
 
 
 @attrs.frozen
@@ -16,9 +16,9 @@ class Tagged:
 
     account: type[Accountable]
 
-    def __call__(self, fixed: Json, opened: Any = None) -> Kind:
+    def __call__(self, fixed: Json, opened: Any = None) -> AccountKind:
         """The accounts with these terms."""
-        return Kind(fixed, opened)
+        return AccountKind(fixed, opened)
 
     @property
     def changing(self) -> frozenset[str]:

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from curator.logs.batches import Course
-from curator.verification.accounts import Amounts, Json, Kind, WrongAccountError, tag_of
+from curator.verification.accounts import AccountKind, Amounts, Json, WrongAccountError, tag_of
 from curator.verification.blocks import MECHANISM as BLOCKS
-from curator.verification.blocks import Blocks
+from curator.verification.blocks import KnownBlocks
 from curator.verification.charges import Spender
 from curator.verification.running import KINDS, fixed_of
 from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, opened_by
@@ -21,7 +21,7 @@ Path = tuple[Any, ...]
 
 
 @attrs.define
-class Node:
+class TreeMember:
     """One mechanism.
 
     Attributes:
@@ -34,19 +34,19 @@ class Node:
         halted: whether it answers nothing any more.
         unknown: whether its account is of a kind that is not computed.
         chosen: what a `Universal` was charged, once it has become another mechanism.
-        blocks: the accounts of a `Blocks`.
+        blocks: the accounts of a `KnownBlocks`.
     """
 
     mechanism: Json | None
     hidden: bool
     launches: int = 0
     account: Json | None = None
-    kind: Kind | None = None
+    kind: AccountKind | None = None
     spenders: dict[Any, Spender] = attrs.field(factory=dict)
     halted: bool = False
     unknown: bool = False
     chosen: Amounts | None = None
-    blocks: Blocks | None = None
+    blocks: KnownBlocks | None = None
 
     @property
     def composes(self) -> bool:
@@ -63,7 +63,7 @@ class Node:
         """Whether it charges children as they answer."""
         return tag_of(self.mechanism) == "ex-post/1"
 
-    def accept(self, account: Json) -> Kind | None:
+    def accept(self, account: Json) -> AccountKind | None:
         """The kind of an account, whose fixed part is that of the compositor.
 
         Raises:
@@ -104,10 +104,10 @@ class Tree:
     """
 
     def __init__(self, course: Course) -> None:
-        self._nodes: dict[Path, Node] = {}
+        self._nodes: dict[Path, TreeMember] = {}
         self._course, self._bounded = course, False
 
-    def node(self, path: Path) -> Node | None:
+    def node(self, path: Path) -> TreeMember | None:
         """The mechanism at a path."""
         return self._nodes.get(path)
 
@@ -147,9 +147,9 @@ class Tree:
         while tag_of(mechanism) == "postprocessed/1":
             assert mechanism is not None
             mechanism, hidden = mechanism["mechanism"], True
-        node = self._nodes[path] = Node(mechanism, hidden)
+        node = self._nodes[path] = TreeMember(mechanism, hidden)
         if mechanism is not None and tag_of(mechanism) == BLOCKS:
-            node.blocks = Blocks(mechanism, self._course, bounded=self._bounded)
+            node.blocks = KnownBlocks(mechanism, self._course, bounded=self._bounded)
         for name, each in _children(mechanism):
             self._put((*path, name), each, hidden=hidden)
 

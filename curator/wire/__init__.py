@@ -26,12 +26,20 @@ from curator.wire.messages import (
     QUERY_ERROR,
     REFUSED,
     Head,
-    Outcome,
+    MessageOutcome,
+    MessageReply,
     Tell,
-    Told,
 )
 from curator.wire.versions import HEADER, VERSION, VERSIONS, chosen_version
-from curator.wire.views import PAGE, DataSet, Described, Page, Shown, datasets_of, datasets_text
+from curator.wire.views import (
+    PAGE,
+    DataSet,
+    Page,
+    RootDescription,
+    ShownExchange,
+    datasets_of,
+    datasets_text,
+)
 
 __all__ = [
     "ANSWER",
@@ -47,15 +55,15 @@ __all__ = [
     "AccessError",
     "CuratorError",
     "DataSet",
-    "Described",
+    "RootDescription",
     "Head",
-    "Outcome",
+    "MessageOutcome",
     "Page",
     "RequestKeyError",
     "RolledBackError",
-    "Shown",
+    "ShownExchange",
     "Tell",
-    "Told",
+    "MessageReply",
     "UnavailableError",
     "WireError",
     "chosen_version",

@@ -179,7 +179,7 @@ class Tell:
 
 
 @attrs.frozen
-class Outcome:
+class MessageOutcome:
     """What came of a message.
 
     Attributes:
@@ -214,13 +214,13 @@ class Outcome:
         return f'{{"answer":{self.answer},"kind":"{self.kind}"{receipts}}}'
 
     @classmethod
-    def of(cls, value: Any, name: str) -> "Outcome":
+    def of(cls, value: Any, name: str) -> "MessageOutcome":
         """Read an outcome."""
         return cls(**fields_of(value, _OUTCOME, name, _OPTIONAL))
 
 
 @attrs.frozen
-class Told:
+class MessageReply:
     """The reply to a message.
 
     Attributes:
@@ -235,7 +235,7 @@ class Told:
     seq: int
     new: int
     head: Head
-    outcome: Outcome
+    outcome: MessageOutcome
 
     def written(self) -> bytes:
         """The body."""
@@ -245,7 +245,7 @@ class Told:
         ).encode()
 
     @classmethod
-    def read(cls, body: bytes) -> "Told":
+    def read(cls, body: bytes) -> "MessageReply":
         """Read a body.
 
         Raises:
@@ -275,13 +275,13 @@ _OUTCOME = {
     "type": a_text,
 }
 _OPTIONAL = ("answer", "receipts", "text", "type")
-_TOLD = {"seq": a_count, "new": a_count, "head": Head.of, "outcome": Outcome.of}
+_TOLD = {"seq": a_count, "new": a_count, "head": Head.of, "outcome": MessageOutcome.of}
 
 
 def _answered(answer: str) -> Any:
     reads = _OUTCOME | {"answer": lambda *_: answer}
 
-    def read(value: Any, name: str) -> Outcome:
-        return Outcome(**fields_of(value, reads, name, _OPTIONAL))
+    def read(value: Any, name: str) -> MessageOutcome:
+        return MessageOutcome(**fields_of(value, reads, name, _OPTIONAL))
 
     return read

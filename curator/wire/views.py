@@ -69,7 +69,7 @@ def datasets_of(body: bytes) -> tuple[DataSet, ...]:
 
 
 @attrs.frozen
-class Described:
+class RootDescription:
     """The description of a root: the body of `GET /v1/roots/{root}`.
 
     Attributes:
@@ -99,7 +99,7 @@ class Described:
         ).encode()
 
     @classmethod
-    def read(cls, body: bytes) -> "Described":
+    def read(cls, body: bytes) -> "RootDescription":
         """Read a body.
 
         Raises:
@@ -125,7 +125,7 @@ _DESCRIBED = {
 
 
 @attrs.frozen
-class Shown:
+class ShownExchange:
     """An exchange of a page.
 
     Attributes:
@@ -150,7 +150,7 @@ class Shown:
         )
 
     @classmethod
-    def of(cls, value: Any, name: str) -> "Shown":
+    def of(cls, value: Any, name: str) -> "ShownExchange":
         """Read an exchange."""
         return cls(**fields_of(value, _SHOWN, name))
 
@@ -173,7 +173,7 @@ class Page:
         seq, head: as in `Told`, now.
     """
 
-    exchanges: tuple[Shown, ...]
+    exchanges: tuple[ShownExchange, ...]
     seq: int
     head: Head
 
@@ -189,5 +189,5 @@ class Page:
         Raises:
             WireError: it is not of this protocol.
         """
-        reads = {"exchanges": listed(Shown.of, PAGE), "seq": a_count, "head": Head.of}
+        reads = {"exchanges": listed(ShownExchange.of, PAGE), "seq": a_count, "head": Head.of}
         return cls(**fields_of(loaded(text_of(body, REPLY_LIMITS)), reads, "a reply"))

@@ -45,7 +45,7 @@ def sum_of_squares(count: int) -> Fraction:
 
 
 @attrs.frozen
-class RunningSum:
+class CoefficientSums:
     """Approximations of the first coefficients b_k of B = A C^-1.
 
     Attributes:
@@ -84,20 +84,20 @@ class RunningSum:
 
 
 @lru_cache(maxsize=_TABLES)
-def _squares(running: RunningSum) -> tuple[int, ...]:
+def _squares(running: CoefficientSums) -> tuple[int, ...]:
     """At least the sums of squares of the first 0, 1, 2, ... coefficients, times 4**_KEPT."""
     return tuple(
         accumulate((running._up(each, running.error) ** 2 for each in running.near), initial=0)
     )
 
 
-def running_sum(count: int) -> RunningSum:
+def running_sum(count: int) -> CoefficientSums:
     """At least the first `count` coefficients of A C^-1; made for the next power of two."""
     return _running_sum(1 << (count - 1).bit_length() if count else 1)
 
 
 @lru_cache(maxsize=_TABLES)
-def _running_sum(count: int) -> RunningSum:
+def _running_sum(count: int) -> CoefficientSums:
     """Coefficients of A C^-1, from C^-1 by Newton's iteration.
 
     With F an approximation of C^-1 and H = 1 - F C, C^-1 - F = C^-1 H. In the norm |.| that adds up
@@ -117,7 +117,7 @@ def _running_sum(count: int) -> RunningSum:
     assert 2 * off < whole
     error = -(-_norm(inverse) * off // (whole - off))
     near = tuple(accumulate(_listed(inverse, count)))
-    return RunningSum(near, error)
+    return CoefficientSums(near, error)
 
 
 def _listed(series: fmpz_poly, count: int) -> list[int]:

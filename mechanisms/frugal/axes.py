@@ -89,7 +89,7 @@ class Cuts:
 
 
 @attrs.frozen(eq=False)
-class Axis:
+class AxisVersion:
     """One version of an axis: its atoms in order, the rest last, and a share for each.
 
     The shares add up to 1. They say which functions of the axis have mean 0. If an atom is split,
@@ -149,7 +149,7 @@ class Axis:
         rest = Literal(len(self.atoms) - 1)
         return Categories(When(tuple(cases), rest), tuple(range(len(self.atoms))))
 
-    def parents(self, older: "Axis") -> tuple[int, ...]:
+    def parents(self, older: "AxisVersion") -> tuple[int, ...]:
         """For each atom the atom of an older version that it is a part of."""
         if older is self:
             return tuple(range(len(self.atoms)))
@@ -184,12 +184,12 @@ def whole(shares: tuple[Fraction, ...]) -> tuple[int, ...]:
 
 def axis_of(
     key: Key,
-    older: Axis | None,
+    older: AxisVersion | None,
     predicates: Iterable[Predicate],
     *,
     told: bool = True,
     used: bool = True,
-) -> Axis:
+) -> AxisVersion:
     """The axis cut by further predicates; the older one itself if it is fine enough.
 
     Args:
@@ -210,7 +210,9 @@ def axis_of(
         cut_ahead(asked, cuts.places, cuts.values)
     places, values = tuple(sorted(cuts.places.items())), tuple(sorted(cuts.values.items()))
     atoms = (*_inner([place for place, _ in places], [value for value, _ in values]), Atom())
-    new = Axis(key, places, values, atoms, (Fraction(1, len(atoms)),) * len(atoms), told, asked)
+    new = AxisVersion(
+        key, places, values, atoms, (Fraction(1, len(atoms)),) * len(atoms), told, asked
+    )
     if older is None or not used:
         return new
     parents = new.parents(older)

@@ -13,10 +13,17 @@ import numpy as np
 from immutables import Map
 
 from mechanisms.frugal.asking import Box, require_short
-from mechanisms.frugal.axes import MOST_ATOMS, Axis, Key, axis_of
+from mechanisms.frugal.axes import MOST_ATOMS, AxisVersion, Key, axis_of
 from mechanisms.frugal.buying import allocation, profile_of
 from mechanisms.frugal.combined import Combined, Factor
-from mechanisms.frugal.ledgers import Component, Ledger, Part, parts_of, solved, total
+from mechanisms.frugal.ledgers import (
+    Component,
+    QuestionPart,
+    ReleaseLedger,
+    parts_of,
+    solved,
+    total,
+)
 from mechanisms.frugal.shapes import strategy_of
 from mechanisms.frugal.spread import LEAST_VARIANCE, MOST_ROWS, Spread, spread_of
 from mechanisms.gaussian import Gaussian
@@ -36,7 +43,7 @@ class Purchase:
     """A launch: further noise of a ledger, which is at `place` in its book or new."""
 
     place: int
-    ledger: Ledger
+    ledger: ReleaseLedger
     variance: Fraction
 
     @property
@@ -59,9 +66,9 @@ class Book:
     """
 
     base: Aggregate
-    axes: "Map[Key, Axis]" = Map()
+    axes: "Map[Key, AxisVersion]" = Map()
     order: tuple[Key, ...] = ()
-    ledgers: tuple[tuple[int, Ledger], ...] = ()
+    ledgers: tuple[tuple[int, ReleaseLedger], ...] = ()
     rent: "Map[Component, Fraction]" = Map()
     wishes: tuple[Box, ...] = ()
     saved: Fraction = Fraction(0)
@@ -94,7 +101,7 @@ class Book:
         """Whether the atoms of a box's axes are few enough."""
         return prod(len(self.axes[key].atoms) for key in box) <= MOST_CELLS
 
-    def parts(self, box: Box) -> dict[Component, Part]:
+    def parts(self, box: Box) -> dict[Component, QuestionPart]:
         """The parts of a box, by component."""
         keys = [key for key in self.order if key in box]
         axes = tuple(self.axes[key] for key in keys)
@@ -133,7 +140,7 @@ class Book:
         spread = spread_of(weighted, offset, fresh=fresh)
         return value, spread, sorted(number for number, _ in weighted)
 
-    def opened(self, component: Component) -> tuple[int, Ledger]:
+    def opened(self, component: Component) -> tuple[int, ReleaseLedger]:
         """The ledger in which a further release of a component is best, and its place."""
         axes = tuple(self.axes[key] for key in component)
         for place, (_, ledger) in enumerate(self.ledgers):
@@ -141,9 +148,9 @@ class Book:
                 return place, ledger
         if not axes:
             return -1, total()
-        return -1, Ledger(axes, tuple(self._factor(axis) for axis in axes))
+        return -1, ReleaseLedger(axes, tuple(self._factor(axis) for axis in axes))
 
-    def _factor(self, axis: Axis) -> Factor:
+    def _factor(self, axis: AxisVersion) -> Factor:
         sets = {axis.members(box[axis.key]) for box in self.wishes if axis.key in box}
         known = frozenset(each for each in sets if any(each) and not all(each))
         steps = 40_000 + len(axis.atoms) ** 3
@@ -203,9 +210,9 @@ class Book:
         return Gaussian(Combined(statistic, ledger.factors), variance=purchase.variance)
 
 
-def _same(one: Axis, other: Axis) -> bool:
+def _same(one: AxisVersion, other: AxisVersion) -> bool:
     return one is other or (one.atoms, one.shares) == (other.atoms, other.shares)
 
 
-def _variance(ledger: Ledger, precision: float) -> Fraction:
+def _variance(ledger: ReleaseLedger, precision: float) -> Fraction:
     return max(shortened(ledger.square / Fraction(precision)), Fraction(LEAST_VARIANCE))

@@ -11,7 +11,7 @@ import numpy as np
 
 from mechanisms.frugal.asking import require_short
 from mechanisms.frugal.combined import kron, outer
-from mechanisms.frugal.ledgers import Ledger, Part
+from mechanisms.frugal.ledgers import QuestionPart, ReleaseLedger
 from queryable.data.cells import Array
 
 _ROUNDS = 200
@@ -60,7 +60,9 @@ class Profile:
         return more
 
 
-def profile_of(parts: list[Part | None], bought: list[Ledger], opened: Ledger) -> Profile:
+def profile_of(
+    parts: list[QuestionPart | None], bought: list[ReleaseLedger], opened: ReleaseLedger
+) -> Profile:
     """How the parts of questions in one component depend on further releases of `opened`.
 
     Args:

@@ -65,7 +65,7 @@ class Wanted:
 
 
 @attrs.frozen(eq=False)
-class Pending:
+class WaitingPurchase:
     """What is being bought, and what it is for.
 
     Attributes:
@@ -81,7 +81,7 @@ class Pending:
     purchases: tuple[Purchase, ...]
     before: int | None
     renting: Book | None = None
-    cheaper: "Pending | None" = None
+    cheaper: "WaitingPurchase | None" = None
 
     @property
     def launch(self) -> GaussiansTogether:
@@ -104,7 +104,7 @@ class FrugalState:
     ledgers: int = 0
     bought: "Map[Aggregate, None]" = Map()
     chosen: bool = False
-    pending: Pending | None = None
+    pending: WaitingPurchase | None = None
 
 
 Reply = tuple[FrugalState, ToMechanism | ToAnalyst]
@@ -261,11 +261,11 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         alone: list[Purchase] | None,
         wanted: Wanted,
         before: int | None,
-    ) -> Pending:
+    ) -> WaitingPurchase:
         question, single, most = wanted.question, None, None
         if alone is not None:
             single, most = (
-                Pending(wanted, itself(question), own, tuple(alone), before),
+                WaitingPurchase(wanted, itself(question), own, tuple(alone), before),
                 _price(alone),
             )
         if book is not None and single is not None and most is not None:
@@ -277,7 +277,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
                 most = min(self.patience * paid, book.saved + (1 + self.patience) * most)
         if book is not None and shared is not None and (most is None or _price(shared) <= most):
             cheaper = single if alone is not None and _price(alone) < _price(shared) else None
-            return Pending(wanted, question, book, tuple(shared), before, cheaper=cheaper)
+            return WaitingPurchase(wanted, question, book, tuple(shared), before, cheaper=cheaper)
         if single is None:
             raise QueryError(
                 "ask for fewer entries, fewer columns at once or less accuracy: combinations of "
@@ -285,7 +285,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             )
         return single
 
-    def _on_answer(self, state: FrugalState, pending: Pending, answer: Any) -> Reply:
+    def _on_answer(self, state: FrugalState, pending: WaitingPurchase, answer: Any) -> Reply:
         if isinstance(answer, Refused) and pending.cheaper is not None:
             launch = Launch(pending.cheaper.launch)
             return attrs.evolve(state, pending=pending.cheaper), ToMechanism(launch)

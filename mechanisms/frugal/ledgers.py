@@ -1,9 +1,9 @@
 """What was released, and estimates from it by generalised least squares. Reads no data.
 
 Functions of several axes split into components, one for each set of axes: sums of products of
-functions of mean 0 of these axes. A `Ledger` has releases within one component, so the components
-of an estimate are worked out on their own. Weights are rounded to multiples of 2**-100, and
-the noise and the bias of the estimate with exactly these weights are computed from integers.
+functions of mean 0 of these axes. A `ReleaseLedger` has releases within one component, so the
+components of an estimate are worked out on their own. Weights are rounded to multiples of 2**-100,
+and the noise and the bias of the estimate with exactly these weights are computed from integers.
 """
 
 from fractions import Fraction
@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from mechanisms.frugal.asking import require_short
-from mechanisms.frugal.axes import Axis, Key
+from mechanisms.frugal.axes import AxisVersion, Key
 from mechanisms.frugal.combined import Factor, along_axes, kron, largest_square, outer
 from mechanisms.frugal.shapes import CONSTANT, as_floats
 from mechanisms.frugal.solving import exact, refined
@@ -26,7 +26,7 @@ Members = tuple[tuple[bool, ...], ...]
 
 
 @attrs.frozen(eq=False)
-class Ledger:
+class ReleaseLedger:
     """Releases of the same combinations, with independent discrete Gaussian noise.
 
     Attributes:
@@ -36,7 +36,7 @@ class Ledger:
             that is only considered).
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[AxisVersion, ...]
     factors: tuple[Factor, ...]
     releases: tuple[tuple[Fraction, Any], ...] = ()
     floats: tuple[Array, ...] = attrs.field(init=False, repr=False)
@@ -65,11 +65,11 @@ class Ledger:
         """The sum of 1/variance over the releases."""
         return sum((1 / variance for variance, _ in self.releases), Fraction(0))
 
-    def with_release(self, variance: Fraction, noisy: Any = None) -> "Ledger":
+    def with_release(self, variance: Fraction, noisy: Any = None) -> "ReleaseLedger":
         """The ledger with a further release."""
         return attrs.evolve(self, releases=(*self.releases, (variance, noisy)))
 
-    def lifted_exactly(self, axes: tuple[Axis, ...]) -> list[Array]:
+    def lifted_exactly(self, axes: tuple[AxisVersion, ...]) -> list[Array]:
         """The matrices as functions of the atoms of the present axes, of integers."""
         matrices = [np.array(factor, dtype=object) for factor in self.factors]
         pairs = zip(matrices, self.axes, axes, strict=True) if self.axes else ()
@@ -77,7 +77,7 @@ class Ledger:
             return matrices
         return [m if new is old else m[:, list(new.parents(old))] for m, old, new in pairs]
 
-    def lifted(self, axes: tuple[Axis, ...]) -> tuple[Array, ...]:
+    def lifted(self, axes: tuple[AxisVersion, ...]) -> tuple[Array, ...]:
         """The matrices as functions of the atoms of the present axes."""
         pairs = zip(self.floats, self.axes, axes, strict=True) if self.axes else ()
         if not self.axes:
@@ -85,13 +85,13 @@ class Ledger:
         return tuple(m if new is old else m[:, list(new.parents(old))] for m, old, new in pairs)
 
 
-def total() -> Ledger:
+def total() -> ReleaseLedger:
     """The ledger of the component without axes."""
-    return Ledger((), (CONSTANT,))
+    return ReleaseLedger((), (CONSTANT,))
 
 
 @attrs.frozen(eq=False)
-class Part:
+class QuestionPart:
     """The part of a question in one component: a product of functions of its axes.
 
     Attributes:
@@ -100,7 +100,7 @@ class Part:
         share: the product of the means on the axes of the question outside the component.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[AxisVersion, ...]
     members: Members
     share: Fraction
 
@@ -130,7 +130,7 @@ class Part:
         return found
 
 
-def parts_of(axes: tuple[Axis, ...], members: Members) -> list[Part]:
+def parts_of(axes: tuple[AxisVersion, ...], members: Members) -> list[QuestionPart]:
     """The parts of a box in all components of its axes."""
     found = []
     for chosen in range(1 << len(axes)):
@@ -141,11 +141,11 @@ def parts_of(axes: tuple[Axis, ...], members: Members) -> list[Part]:
             for i in outside
         ]
         mine = tuple(axes[i] for i in inside), tuple(members[i] for i in inside)
-        found.append(Part(*mine, prod(means, start=Fraction(1))))
+        found.append(QuestionPart(*mine, prod(means, start=Fraction(1))))
     return [part for part in found if part.share and not _is_constant(part)]
 
 
-def _is_constant(part: Part) -> bool:
+def _is_constant(part: QuestionPart) -> bool:
     return any(all(members) or not any(members) for members in part.members)
 
 
@@ -153,7 +153,7 @@ def _is_constant(part: Part) -> bool:
 class Weights:
     """How the releases of one ledger enter an estimate: integers over 2**100."""
 
-    ledger: Ledger
+    ledger: ReleaseLedger
     weights: Array
 
     @property
@@ -171,7 +171,9 @@ class Weights:
         return found / GRID
 
 
-def solved(part: Part, ledgers: list[Ledger]) -> tuple[list[Weights], Fraction] | None:
+def solved(
+    part: QuestionPart, ledgers: list[ReleaseLedger]
+) -> tuple[list[Weights], Fraction] | None:
     """Weights of the ledgers of the part's component, and their bias; None if there are none."""
     bought = [ledger for ledger in ledgers if ledger.releases]
     if not bought:
@@ -191,7 +193,7 @@ def solved(part: Part, ledgers: list[Ledger]) -> tuple[list[Weights], Fraction] 
     return (found, biased) if biased < Fraction(1, 10**10) else None
 
 
-def _of_one(part: Part, ledger: Ledger) -> list[Array] | None:
+def _of_one(part: QuestionPart, ledger: ReleaseLedger) -> list[Array] | None:
     """Exact weights, rounded."""
     functions, bottom = part.exact()
     same = all(old is new for old, new in zip(ledger.axes, part.axes, strict=True))
@@ -209,7 +211,7 @@ def _of_one(part: Part, ledger: Ledger) -> list[Array] | None:
     return [_on_grid(outer(along), bottom)]
 
 
-def _of_several(part: Part, ledgers: list[Ledger]) -> list[Array]:
+def _of_several(part: QuestionPart, ledgers: list[ReleaseLedger]) -> list[Array]:
     functions, bottom = part.exact()
     require_short(len(ledgers) * prod(map(len, part.members)) ** 3 // 1000)
     known = [(ledger.lifted_exactly(part.axes), ledger.precision) for ledger in ledgers]
@@ -219,7 +221,7 @@ def _of_several(part: Part, ledgers: list[Ledger]) -> list[Array]:
     return [_on_grid(each, found[1]) for each in found[0]]
 
 
-def _dense(part: Part, ledgers: list[Ledger], wanted: Array) -> list[Array]:
+def _dense(part: QuestionPart, ledgers: list[ReleaseLedger], wanted: Array) -> list[Array]:
     lifted = [kron(ledger.lifted(part.axes)) for ledger in ledgers]
     scaled = np.concatenate(
         [m * np.sqrt(float(ledger.precision)) for m, ledger in zip(lifted, ledgers, strict=True)]
@@ -245,7 +247,7 @@ def _rounded(vector: Array) -> Array:
     return found
 
 
-def bias(part: Part, weighted: list[Weights]) -> Fraction:
+def bias(part: QuestionPart, weighted: list[Weights]) -> Fraction:
     """The largest difference, over all atoms, of what the weights estimate from the part; exact."""
     functions, bottom = part.exact()
     left = outer(functions) * GRID

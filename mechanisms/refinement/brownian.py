@@ -12,7 +12,7 @@ import attrs
 from mechanisms.gaussian import Gaussian
 from mechanisms.refinement.averaging import moved, number, rounding, rounding_moved
 from mechanisms.refinement.estimate import Refined
-from mechanisms.refinement.estimating import Estimating, OpenEstimate, Pending, refinable
+from mechanisms.refinement.estimating import Estimating, OpenEstimate, PendingRefinement, refinable
 from mechanisms.refinement.messages import Open
 from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
 from mechanisms.refinement.tails import MeanTails, Reach
@@ -81,7 +81,7 @@ class BrownianNoiseReduction(Estimating):
             return ZCDP(Fraction(0))
         return ZCDP((opened.statistic.l2 * d_in) ** 2 / (2 * opened.level))
 
-    def _affordable(self, refusal: Refused, pending: Pending) -> str:
+    def _affordable(self, refusal: Refused, pending: PendingRefinement) -> str:
         share = _left(refusal)
         if share is None:
             return ""

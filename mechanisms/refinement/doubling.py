@@ -17,7 +17,7 @@ from mechanisms.refinement.estimate import Refined
 from mechanisms.refinement.estimating import (
     Estimating,
     OpenEstimate,
-    Pending,
+    PendingRefinement,
     refinable,
     require_more,
 )
@@ -104,7 +104,7 @@ class Doubling(Estimating):
             return PureDP(opened.statistic.l1 * d_in * paid)
         return ZCDP((opened.statistic.l2 * d_in) ** 2 * paid / 2)
 
-    def _affordable(self, refusal: Refused, pending: Pending) -> str:
+    def _affordable(self, refusal: Refused, pending: PendingRefinement) -> str:
         what = "scale" if self.noise == "laplace" else "variance"
         return f"the next release would have {what} {shown(pending.targets[pending.place])}"
 

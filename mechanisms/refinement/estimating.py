@@ -79,7 +79,7 @@ class OpenEstimate:
 
 
 @attrs.frozen
-class Pending:
+class PendingRefinement:
     """The refinement that waits for the mechanism's answer: an estimate and its targets in order.
 
     `place`: the index of the current target. `value_dependent`: whether the targets depend on
@@ -101,7 +101,7 @@ class Estimates:
     """Every estimate ever opened, None for one that failed, and the pending refinement."""
 
     estimates: "Map[str, OpenEstimate | None]" = Map()
-    pending: Pending | None = None
+    pending: PendingRefinement | None = None
 
 
 Reply = tuple[Estimates, ToMechanism | ToAnalyst]
@@ -146,7 +146,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         return None
 
     @abstractmethod
-    def _affordable(self, refusal: Refused, pending: Pending) -> str:
+    def _affordable(self, refusal: Refused, pending: PendingRefinement) -> str:
         """What remains affordable after a refusal, as text; empty if that is not known."""
 
     def _target(self, opened: OpenEstimate, query: Refine) -> Fraction:
@@ -192,7 +192,9 @@ class Estimating(PersonInTheMiddle[Estimates]):
             case Refine(to=to):
                 targets = (self._target(opened, query),)
                 follows = to is None and is_value_dependent(opened.estimate)
-                return self._launch(state, Pending(name, opened, targets, value_dependent=follows))
+                return self._launch(
+                    state, PendingRefinement(name, opened, targets, value_dependent=follows)
+                )
             case Until():
                 return self._on_until(state, name, opened, query)
             case Latest():
@@ -219,19 +221,19 @@ class Estimating(PersonInTheMiddle[Estimates]):
         require_short(effort(self._measurement(opened, targets[-1])), len(targets))
         if opened.estimate is not None and holds(query.condition, opened.estimate):
             return state, ToAnalyst(stopped(opened.estimate, met=True))
-        pending = Pending(name, opened, targets, 0, query.condition, value_dependent=True)
+        pending = PendingRefinement(name, opened, targets, 0, query.condition, value_dependent=True)
         whole = self._whole(opened, targets)
         if whole is None:
             return self._launch(state, pending)
         trying = attrs.evolve(pending, trial=whole)
         return Estimates(state.estimates, trying), ToMechanism(CanAfford(Launch(whole)))
 
-    def _launch(self, state: Estimates, pending: Pending) -> Reply:
+    def _launch(self, state: Estimates, pending: PendingRefinement) -> Reply:
         target = pending.targets[pending.place]
         measurement = self._measurement(pending.opened, target)
         return Estimates(state.estimates, pending), ToMechanism(Launch(measurement))
 
-    def _on_answer(self, state: Estimates, pending: Pending, answer: Answer) -> Reply:
+    def _on_answer(self, state: Estimates, pending: PendingRefinement, answer: Answer) -> Reply:
         if pending.trial is not None:
             if answer is True:
                 return self._launch(state, attrs.evolve(pending, trial=None))
@@ -248,7 +250,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
                 return Estimates(state.estimates), ToAnalyst(self._explained(answer, pending))
         return Estimates(state.estimates), ToAnalyst(answer)
 
-    def _explained(self, refusal: Refused, pending: Pending) -> Refused:
+    def _explained(self, refusal: Refused, pending: PendingRefinement) -> Refused:
         affordable = self._affordable(refusal, pending)
         if not affordable and pending.place == 0:
             return refusal
@@ -256,7 +258,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
         instead = f"{happened}; {affordable}" if affordable else happened
         return attrs.evolve(refusal, instead=instead)
 
-    def _measured(self, state: Estimates, pending: Pending, measured: Any) -> Reply:
+    def _measured(self, state: Estimates, pending: PendingRefinement, measured: Any) -> Reply:
         target = pending.targets[pending.place]
         estimate = self._combined(pending.opened, target, measured)
         if pending.value_dependent:
@@ -274,7 +276,7 @@ class Estimating(PersonInTheMiddle[Estimates]):
             return then, ToAnalyst(stopped(estimate, met=met))
         name, targets, condition = pending.name, pending.targets, pending.condition
         return self._launch(
-            then, Pending(name, opened, targets, place, condition, value_dependent=True)
+            then, PendingRefinement(name, opened, targets, place, condition, value_dependent=True)
         )
 
 

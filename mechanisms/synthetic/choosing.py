@@ -14,7 +14,7 @@ _USUAL = Fraction(1, 20)
 
 
 @attrs.frozen(eq=False)
-class Choice:
+class ChosenMarginal:
     """A marginal that was chosen and measured. All of it is public.
 
     Attributes:

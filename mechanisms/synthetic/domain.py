@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from mechanisms.frugal.asking import cells_of
-from mechanisms.frugal.axes import MOST_ATOMS, Atom, Axis, axis_of, key_of
+from mechanisms.frugal.axes import MOST_ATOMS, Atom, AxisVersion, axis_of, key_of
 from mechanisms.tables.expressions.predicates import And, Not, Or, Predicate
 from mechanisms.tables.requests.keys import groups_of
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
@@ -51,7 +51,7 @@ class Region:
 
 
 @attrs.frozen
-class Asked:
+class AskedRegions:
     """A count in one or several regions: those of the groups, within one region.
 
     Attributes:
@@ -83,7 +83,7 @@ class Asked:
 class Domain:
     """The columns in the order in which they were given, with their atoms."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[AxisVersion, ...]
     names: tuple[str, ...]
 
     @property
@@ -103,7 +103,7 @@ class Domain:
         """A value of each atom that satisfies the same predicates; None where there is none."""
         return [_label(self.axes[column], atom) for atom in self.axes[column].atoms]
 
-    def asked(self, statistic: Any, per: PrivacyUnit | None) -> Asked:
+    def asked(self, statistic: Any, per: PrivacyUnit | None) -> AskedRegions:
         """Read a question.
 
         Raises:
@@ -135,7 +135,7 @@ class Domain:
                 f"ask for fewer columns or groups: {cells} cells have to be added up, and "
                 f"{MOST_CELLS} is the most"
             )
-        return Asked(columns, within, groups, shape)
+        return AskedRegions(columns, within, groups, shape)
 
     def _selected(self, where: Any) -> Region:
         if where is None:
@@ -240,7 +240,7 @@ def columns_field(value: Any) -> tuple[Groups, ...]:
     return groups
 
 
-def _label(axis: Axis, atom: Atom) -> Any:
+def _label(axis: AxisVersion, atom: Atom) -> Any:
     if not atom.between:
         return dict(axis.values).get(atom.value)
     inner = atom.low is not None and atom.high is not None

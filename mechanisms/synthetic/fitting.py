@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from mechanisms.synthetic.domain import Columns
-from mechanisms.synthetic.graphical import MOST_ROWS, Model, Tree, tree_of
+from mechanisms.synthetic.graphical import MOST_ROWS, CliqueOrder, Model, tree_of
 from mechanisms.synthetic.messages import Measured
 from queryable.data.cells import Array
 
@@ -75,7 +75,7 @@ class Misfit:
 class Likelihood:
     """The likelihood of models with one factor for each measured set of columns."""
 
-    tree: Tree
+    tree: CliqueOrder
     total: float
     targets: tuple[Array, ...]
     precisions: tuple[float, ...]
@@ -100,7 +100,7 @@ def _dot(one: Any, other: Any) -> float:
     return float((one * other).sum())  # no BLAS: its sums depend on the number of threads
 
 
-def steps_of(tree: Tree) -> int:
+def steps_of(tree: CliqueOrder) -> int:
     """The most steps of a fit with these tables: fewer where each takes longer."""
     cells = sum(prod(each.shape) + _CELLS_OF_COLUMN for each in tree.cliques)
     return max(min(STEPS, _WORK // cells), _LEAST_STEPS)

@@ -60,7 +60,7 @@ class Clique:
 
 
 @attrs.frozen(eq=False)
-class Tree:
+class CliqueOrder:
     """The cliques of some sets of columns in the order in which columns are summed out."""
 
     cliques: tuple[Clique, ...]
@@ -94,7 +94,7 @@ class Tree:
         return [tables[own.clique].sum(axis=own.others) for own in self.sets]
 
 
-def tree_of(sets: Sequence[Columns], sizes: tuple[int, ...]) -> Tree:
+def tree_of(sets: Sequence[Columns], sizes: tuple[int, ...]) -> CliqueOrder:
     """The tree of sets of columns; its tables have `cells_of_model` cells."""
     steps = elimination(sets, sizes)
     places = {column: place for place, (column, _) in enumerate(steps)}
@@ -117,7 +117,7 @@ def tree_of(sets: Sequence[Columns], sizes: tuple[int, ...]) -> Tree:
         )
         for (column, near), columns in zip(steps, every, strict=True)
     )
-    return Tree(tuple(cliques), tuple(map(inside, sets)))
+    return CliqueOrder(tuple(cliques), tuple(map(inside, sets)))
 
 
 @attrs.frozen(eq=False)

@@ -104,7 +104,7 @@ def _less(value: Any) -> int:
 
 
 @attrs.frozen
-class Compared:
+class ComparedMarginal:
     """A marginal and what the model says about it.
 
     Attributes:
@@ -148,9 +148,9 @@ class Compared:
         return self.weight * int(abs(counts * GRID - self.modelled).sum()) - self.less
 
 
-def _compared(value: Any) -> tuple[Compared, ...]:
+def _compared(value: Any) -> tuple[ComparedMarginal, ...]:
     given = tuple(value) if isinstance(value, list | tuple) else ()
-    if not given or any(type(each) is not Compared for each in given):
+    if not given or any(type(each) is not ComparedMarginal for each in given):
         raise TypeError(f"compared is {quoted(value)}; it should be a list of Compared")
     if len({each.marginal.counts.statistic for each in given}) > 1:
         raise ValueError("compared should count the same rows in each marginal")
@@ -171,7 +171,7 @@ class Distances(IntegerStatistic):
         compared: the marginals with the model's counts. All count the same rows.
     """
 
-    compared: tuple[Compared, ...] = attrs.field(converter=_compared)
+    compared: tuple[ComparedMarginal, ...] = attrs.field(converter=_compared)
 
     public_name = "Distances from a model"
 

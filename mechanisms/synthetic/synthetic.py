@@ -11,8 +11,8 @@ import numpy as np
 from mechanisms.exponential import ExponentialMechanism
 from mechanisms.gaussian import Gaussian
 from mechanisms.synthetic import fitting
-from mechanisms.synthetic.choosing import Choice
-from mechanisms.synthetic.domain import Asked, Columns, Domain, columns_field, domain_of
+from mechanisms.synthetic.choosing import ChosenMarginal
+from mechanisms.synthetic.domain import AskedRegions, Columns, Domain, columns_field, domain_of
 from mechanisms.synthetic.graphical import GRID, Model, on_grid, size_of, uniform
 from mechanisms.synthetic.limits import (
     MOST_CELLS,
@@ -39,7 +39,7 @@ from mechanisms.synthetic.messages import (
     SampleRows,
     SyntheticRows,
 )
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.synthetic.spending import (
     MOST_ROUNDS,
     Round,
@@ -49,7 +49,7 @@ from mechanisms.synthetic.spending import (
     of_loss,
 )
 from mechanisms.synthetic.workload import (
-    Candidate,
+    CandidateMarginal,
     Workload,
     candidates_of,
     cells_of_model,
@@ -135,7 +135,7 @@ class SyntheticState:
     fitting: Fitting | None = None
     fitted: int = 0
     choices: int = 0
-    last: Choice | None = None
+    last: ChosenMarginal | None = None
 
 
 Reply = tuple[SyntheticState, ToMechanism | ToAnalyst]
@@ -181,7 +181,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
     max_cells: int = attrs.field(default=1 << 18, converter=cells_field, kw_only=True)
     per: PrivacyUnit | None = attrs.field(default=None, converter=per_field, kw_only=True)
     _domain: Domain = attrs.field(init=False, repr=False, eq=False)
-    _candidates: tuple[Candidate, ...] = attrs.field(init=False, repr=False, eq=False)
+    _candidates: tuple[CandidateMarginal, ...] = attrs.field(init=False, repr=False, eq=False)
     alone: tuple[Marginal, ...] = attrs.field(init=False, repr=False, eq=False)
     """Of each column. Data are checked by them before a launch of the person is charged."""
 
@@ -193,7 +193,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
         return domain_of(self.columns)
 
     @_candidates.default
-    def _listed(self) -> tuple[Candidate, ...]:
+    def _listed(self) -> tuple[CandidateMarginal, ...]:
         return candidates_of(self.workload, self._domain.names)
 
     @alone.default
@@ -308,7 +308,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
         columns, now, last = after.places[-1], paid.now, after.measured[-1]
         if now.choosing:
             assert paid.scores is not None
-            choice = Choice(
+            choice = ChosenMarginal(
                 paid.scores, last.columns, now.epsilon, after.choices, last.counts, last.variance
             )
             after = attrs.evolve(after, last=choice)
@@ -353,17 +353,17 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
             noise = expected_error(variance, size_of(each.columns, self._domain.sizes))
             modelled = on_grid(state.model.marginal(each.columns))
             less = each.weight * int(GRID * noise)
-            found.append(Compared(marginal, modelled, each.weight, less))
+            found.append(ComparedMarginal(marginal, modelled, each.weight, less))
         return Distances(tuple(found))
 
-    def _small(self, state: SyntheticState) -> Iterator[tuple[Candidate, int]]:
+    def _small(self, state: SyntheticState) -> Iterator[tuple[CandidateMarginal, int]]:
         """The candidates with which the model is small enough, and its cells then."""
         for each in self._candidates:
             cells = cells_of_model([*state.places, each.columns], self._domain.sizes)
             if cells <= self.max_cells:
                 yield each, cells
 
-    def _asked(self, state: SyntheticState, statistic: Any) -> Asked:
+    def _asked(self, state: SyntheticState, statistic: Any) -> AskedRegions:
         self._require_fitted(state)
         asked = self._domain.asked(statistic, self.per)
         require_small([*state.places, asked.columns], self._domain.sizes)
@@ -373,7 +373,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
         if not state.measured:
             raise QueryError("ask Fit(loss) first: nothing was measured yet")
 
-    def _modelled(self, state: SyntheticState, asked: Asked) -> Modelled:
+    def _modelled(self, state: SyntheticState, asked: AskedRegions) -> Modelled:
         there = sum(set(asked.columns) <= set(columns) for columns in state.places)
         entries = prod(asked.shape or ())
         require_short_answer(entries * (20 + 12 * there) + 300 * there, "answers")
@@ -407,7 +407,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
 
         return marginal
 
-    def _direct(self, asked: Asked, columns: Columns, each: Measured, number: int) -> Direct:
+    def _direct(self, asked: AskedRegions, columns: Columns, each: Measured, number: int) -> Direct:
         noisy = np.rint(asked.counted(each.counts.astype(float), columns)).astype(np.int64)
         cells = np.rint(asked.counted(np.ones(each.counts.shape), columns)).astype(np.int64)
         if asked.shape is None:

@@ -23,7 +23,7 @@ Workload = tuple[tuple[tuple[str, ...], int], ...]
 
 
 @attrs.frozen
-class Candidate:
+class CandidateMarginal:
     """A marginal that may be measured."""
 
     columns: Columns
@@ -72,7 +72,9 @@ def _listed(value: Any) -> tuple[Any, ...]:
     return tuple(tuple(each) if isinstance(each, list) else each for each in value)
 
 
-def candidates_of(workload: Workload | None, names: tuple[str, ...]) -> tuple[Candidate, ...]:
+def candidates_of(
+    workload: Workload | None, names: tuple[str, ...]
+) -> tuple[CandidateMarginal, ...]:
     """The candidates, in an order that depends on the workload and the columns alone.
 
     Raises:
@@ -102,7 +104,7 @@ def candidates_of(workload: Workload | None, names: tuple[str, ...]) -> tuple[Ca
         for column in columns:
             weights[column] += weight
     return tuple(
-        Candidate(each, sum(weights[column] for column in each))
+        CandidateMarginal(each, sum(weights[column] for column in each))
         for each in sorted(found, key=lambda each: (len(each), each))
     )
 

@@ -77,7 +77,7 @@ class GrowingTable(Described):
         self._parts = growable([_first(self._root)]) if self._root.grows else None
         if blocks is None:
             return
-        if isinstance(blocks, Blocks):
+        if isinstance(blocks, BlockFolders):
             parts = growable([])
             for name, sources in blocks.files:
                 given = [] if sources is None else self._parts_of(sources, opening=True)
@@ -300,14 +300,14 @@ class GrowingTable(Described):
             misread.require_decoded(self._unit.column)
 
 
-class Blocks:
+class BlockFolders:
     """The folders of blocks with their files."""
 
     def __init__(self, files: Sequence[tuple[str, Any]]) -> None:
         self.files = files
 
 
-def found_blocks(source: str | Path, column: Any) -> tuple[Any, Blocks]:
+def found_blocks(source: str | Path, column: Any) -> tuple[Any, BlockFolders]:
     """A file of a folder of blocks, for the schema, and the blocks with their files."""
     from mechanisms.tables.engines.files.folders import blocks_of, of_files
 
@@ -315,7 +315,7 @@ def found_blocks(source: str | Path, column: Any) -> tuple[Any, Blocks]:
     first = next(sources for _, sources in files if sources is not None)
     every = tuple(path for _, sources in files if sources for path in sources.paths)
     more = every if first.form == "parquet" else ()
-    return attrs.evolve(of_files(first.paths[:1]) or first, more=more), Blocks(files)
+    return attrs.evolve(of_files(first.paths[:1]) or first, more=more), BlockFolders(files)
 
 
 def _in_column(blocks: Any) -> tuple[str, list[Hashable]]:

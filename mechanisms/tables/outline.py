@@ -11,7 +11,7 @@ import attrs
 
 from mechanisms.tables.engines.files.cells import readings
 from mechanisms.tables.engines.sql.dialect import identifier
-from mechanisms.tables.engines.sql.kept import Columns
+from mechanisms.tables.engines.sql.kept import ViewColumns
 from mechanisms.tables.engines.sql.statements import kind_of_operand
 from mechanisms.tables.engines.sql.types import kind_of
 from mechanisms.tables.expressions.column_types import WRITTEN, Kind
@@ -51,7 +51,7 @@ class Outline(FromTable):
         require_column(operand, self.columns)
         return kind_of_operand(operand, self.columns, self._as_read())
 
-    def _as_read(self) -> Columns:
+    def _as_read(self) -> ViewColumns:
         """The columns with each reading of an undeclared one, as an engine has them."""
         kinds, written = dict[str, Kind](), dict[str, dict[str, str]]()
         for name, kind in self.columns.items():
@@ -63,7 +63,7 @@ class Outline(FromTable):
                     column: kind_of(declared[reading][1])
                     for reading, column in written[name].items()
                 }
-        return Columns(tuple(self.columns), kinds, written)
+        return ViewColumns(tuple(self.columns), kinds, written)
 
     def __repr__(self) -> str:
         return table_in_short("Outline", self.columns, self.unit)

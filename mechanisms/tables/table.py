@@ -22,7 +22,7 @@ from mechanisms.tables.expressions.operands import column_name, operand_name, op
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.growth import GrowingTable, found_blocks
 from mechanisms.tables.joins import Join, with_private, with_public
-from mechanisms.tables.requests.discovery import Discovery, Found
+from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.remembered import ROOM, Key, Remembered, key_of, weight
 from mechanisms.tables.requests.request import Categories, Request, Tabular, placed_sums
@@ -323,7 +323,7 @@ class Table(FromTable, Tabular, GrowingTable):
         self._remembered.keep(key, total, weight(request, key))
         return total
 
-    def found(self, asked: Discovery) -> Iterator[Found]:
+    def found(self, asked: Discovery) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with a count for each. They are not remembered."""
         return self._engine.find(self._plan_find(asked))
 

@@ -18,7 +18,7 @@ from queryable.audit.views.enumeration import EnumeratedCoins, NotEnumerable, ev
 from queryable.audit.views.keys import hashable
 from queryable.audit.views.pairs import Pair
 from queryable.audit.views.strategies import Strategy
-from queryable.audit.views.view_laws import ViewLaw, Wrong, push_forward, view_law
+from queryable.audit.views.view_laws import SeenError, ViewLaw, push_forward, view_law
 from queryable.audit.worst_case import WorstCase, worst_case
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "Verdict",
     "ViewLaw",
     "WorstCase",
-    "Wrong",
+    "SeenError",
     "audit",
     "audit_histories",
     "broken_laws",

@@ -20,7 +20,7 @@ from flint import fmpq
 from queryable.audit.views.enumeration import every_outcome
 from queryable.audit.views.keys import flags, hashable, require_alike, state_key
 from queryable.audit.views.pairs import sides
-from queryable.audit.views.view_laws import Wrong, every_step
+from queryable.audit.views.view_laws import SeenError, every_step
 from queryable.conversation.stepping import begin
 from queryable.errors import QueryError
 from queryable.mechanism import InteractiveMechanism
@@ -112,7 +112,7 @@ class Machine:
                 for side, message in asked
             )
         )
-        if len(found) == 1 and all(isinstance(seen.answer, Wrong) for seen in found.values()):
+        if len(found) == 1 and all(isinstance(seen.answer, SeenError) for seen in found.values()):
             return None
         return found
 
@@ -131,7 +131,7 @@ class Machine:
         try:
             outcomes = every_step(self.mechanism, state, query)
         except QueryError as error:
-            outcomes = [(Fraction(1), (state, Wrong.of(error)))]
+            outcomes = [(Fraction(1), (state, SeenError.of(error)))]
         return [self._move(*outcome) for outcome in outcomes]
 
     def _move(self, chance: Chance, outcome: tuple[Any, Any]) -> Move:

@@ -57,7 +57,7 @@ _MOST_SEARCHES = 60
 
 
 @attrs.frozen
-class Enclosed:
+class EnclosedDivergence:
     """Bounds on a divergence of two laws; `missed` is the mass that `above` leaves out."""
 
     below: Bound
@@ -112,7 +112,7 @@ class Check(ABC):
         """The largest value of the divergence that the claim allows."""
 
     @abstractmethod
-    def enclosed(self, p: Law, q: Law) -> Enclosed:
+    def enclosed(self, p: Law, q: Law) -> EnclosedDivergence:
         """Return bounds on the divergence of p from q."""
 
     @abstractmethod
@@ -139,9 +139,11 @@ class DeltaAt(Check):
     epsilon: Fraction
     bound: Fraction
 
-    def enclosed(self, p: Law, q: Law) -> Enclosed:
+    def enclosed(self, p: Law, q: Law) -> EnclosedDivergence:
         """Return bounds on the hockey-stick divergence; mass that was cut off counts as delta."""
-        return Enclosed(hockey_stick_below(p, q, self.epsilon), hockey_stick(p, q, self.epsilon))
+        return EnclosedDivergence(
+            hockey_stick_below(p, q, self.epsilon), hockey_stick(p, q, self.epsilon)
+        )
 
     def searched(self, search: Searching) -> Searched:
         """Return bounds on the hockey-stick divergence of the worst adversary's view."""
@@ -162,11 +164,11 @@ class RenyiAt(Check):
     alpha: Fraction
     bound: Fraction
 
-    def enclosed(self, p: Law, q: Law) -> Enclosed:
+    def enclosed(self, p: Law, q: Law) -> EnclosedDivergence:
         """Return bounds on the Renyi divergence; `above` is conditioned on views not cut off."""
         kept, against, missed = conditioned(p, q)
         below = renyi_divergence_below(p, q, self.alpha)
-        return Enclosed(below, renyi_divergence(kept, against, self.alpha), missed)
+        return EnclosedDivergence(below, renyi_divergence(kept, against, self.alpha), missed)
 
     def searched(self, search: Searching) -> Searched:
         """Return bounds on the Renyi divergence of the worst adversary's view."""
@@ -186,7 +188,7 @@ class Concentrated(Check):
 
     bound: Fraction
 
-    def enclosed(self, p: Law, q: Law) -> Enclosed:
+    def enclosed(self, p: Law, q: Law) -> EnclosedDivergence:
         """Return bounds on sup D_alpha/alpha; `above` is conditioned on views not cut off."""
         kept, against, missed = conditioned(p, q)
         found = concentration(kept, against, enough=self.bound)
@@ -194,7 +196,7 @@ class Concentrated(Check):
         if missed:  # near order 1 the tails may hide the whole divergence
             orders = (found.alpha, *_SOME_ORDERS)
             below = max(renyi_divergence_below(p, q, order) / order for order in orders)
-        return Enclosed(below, found.above, missed)
+        return EnclosedDivergence(below, found.above, missed)
 
     def searched(self, search: Searching) -> Searched:
         """Return bounds on the supremum over orders and adversaries.

@@ -85,11 +85,11 @@ def supremum(
     if largest == 0:
         return Concentration(Fraction(0), Fraction(0), Fraction(2))
     wanted = Fraction(-1) if enough is None else enough
-    return _Search(above, below, largest, wanted, starts, most).run()
+    return _ConcentratedSearch(above, below, largest, wanted, starts, most).run()
 
 
 @attrs.define
-class _Search:
+class _ConcentratedSearch:
     at_most: Callable[[Fraction], Bound]
     at_least: Callable[[Fraction], Bound]
     largest: Fraction

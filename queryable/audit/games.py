@@ -52,7 +52,7 @@ BOTTOM = _Bottom()
 """The answer of every round after the filter answers HALT."""
 
 
-class Account(Protocol):
+class ChargedLosses(Protocol):
     """The losses charged to a filter so far."""
 
     @property
@@ -63,11 +63,11 @@ class Account(Protocol):
         """Return the account with one more loss."""
 
 
-class Filter(Protocol):
+class ContinuationRule(Protocol):
     """A continuation rule, such as those of `composition.rules`."""
 
     def open(self, budget: Any) -> Any:
-        """Return an empty `Account`."""
+        """Return an empty `ChargedLosses`."""
 
     def child_measure(self, budget: Any) -> Any:
         """Return the measure in which the filter adds losses."""
@@ -107,7 +107,7 @@ def privacy_filter_comp(
     adversary: GameAdversary,
     rounds: int,
     bit: int,
-    rule: Filter,
+    rule: ContinuationRule,
     budget: Loss,
     *,
     tail: Number | None = None,

@@ -13,7 +13,7 @@ import attrs
 
 from queryable.audit.divergences import Law, hockey_stick, trade_off
 from queryable.audit.views.pairs import Pair
-from queryable.audit.views.strategies import Node, Strategy
+from queryable.audit.views.strategies import Strategy, StrategyNode
 from queryable.display.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
 from queryable.losses import FDP, GDP, ApproxDP, Loss, PureDP
 from queryable.messages import Ask, Launch, Launched
@@ -158,7 +158,7 @@ class _Placed:
 
 
 def _place(
-    node: Node,
+    node: StrategyNode,
     depth: int,
     top: float,
     placed: list[_Placed],

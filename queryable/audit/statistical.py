@@ -44,7 +44,7 @@ _OUTWARD = 1e-9  # far beyond the error of the incomplete beta function
 
 
 @attrs.frozen
-class Event:
+class ViewEvent:
     """A set of views: those whose label is in `chosen`."""
 
     label: Callable[[Seen], Hashable] = attrs.field(repr=False)
@@ -62,7 +62,7 @@ class Event:
 class Separation:
     """An event with a lower bound under x, an upper bound under x', and the point most violated."""
 
-    event: Event
+    event: ViewEvent
     at_least: Fraction
     at_most: Fraction
     point: Point
@@ -131,7 +131,9 @@ def separate(
     return max(found, key=lambda each: each.delta - each.point[1])
 
 
-def choose(p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level: float) -> Event:
+def choose(
+    p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level: float
+) -> ViewEvent:
     """Return the event that violates a point most.
 
     Half of these samples build the candidates; the other half picks one.
@@ -140,7 +142,7 @@ def choose(p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level:
     p, q = p[len(p) // 2 :], q[len(q) // 2 :]
     factors = np.array([float(min(factor_above(epsilon), 1e300)) for epsilon, _ in points])
     deltas = np.array([float(delta) for _, delta in points])
-    best, most = Event(_itself, frozenset(), "no view"), -np.inf
+    best, most = ViewEvent(_itself, frozenset(), "no view"), -np.inf
     for label, name in _labels(learnt, against_learnt):
         under_p, under_q = Counter(map(label, learnt)), Counter(map(label, against_learnt))
         ranked = sorted(
@@ -157,7 +159,7 @@ def choose(p: Sequence[Seen], q: Sequence[Seen], points: Sequence[Point], level:
         place = int(strain.argmax())
         if strain[place] > most:
             chosen = frozenset(ranked[: cuts[place]])
-            best = Event(label, chosen, _text(name, chosen, len(ranked)))
+            best = ViewEvent(label, chosen, _text(name, chosen, len(ranked)))
             most = float(strain[place])
     return best
 

@@ -37,7 +37,7 @@ from queryable.audit.objectives import Divergence, Settled, Summed, Unbounded
 from queryable.audit.views.keys import hashable
 from queryable.audit.views.pairs import Pair
 from queryable.audit.views.scripts import snapshot
-from queryable.audit.views.strategies import Node, Strategy
+from queryable.audit.views.strategies import Strategy, StrategyNode
 from queryable.audit.views.view_laws import view_law
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
@@ -58,7 +58,7 @@ class WorstCase:
     """Queries of a fixed alphabet that were wrong at every point of the search."""
 
 
-Solved: TypeAlias = tuple[Fraction, int, Node]
+Solved: TypeAlias = tuple[Fraction, int, StrategyNode]
 """(value, number of queries, strategy) of a normalised belief; equal beliefs share a node."""
 
 
@@ -75,20 +75,20 @@ class _Search:
     legal: set[int] = attrs.field(factory=set)
     met_again: bool = False
 
-    def run(self, start: dict[Hashable, Seen], rounds: int) -> tuple[Fraction, Node]:
+    def run(self, start: dict[Hashable, Seen], rounds: int) -> tuple[Fraction, StrategyNode]:
         """Return the total and the strategy, given the belief after each opening answer."""
         solved = {
             key: self.solve(seen.belief, View(seen.answer), rounds, self.pairs)
             for key, seen in start.items()
         }
         value, _ = self._together(solved.values())
-        return value, Node(branches=_branches(solved))
+        return value, StrategyNode(branches=_branches(solved))
 
     def solve(self, belief: Belief, view: View, rounds: int, pairs: int) -> Solved:
         """Return the largest contribution of a belief in `rounds` queries, and its strategy."""
         p, q = belief.mass
         if not rounds or not p or not q:  # no rounds left, or one dataset is ruled out
-            return self.divergence.term(p, q), 0, Node()
+            return self.divergence.term(p, q), 0, StrategyNode()
         mass = p + q
         value, asked, node = self._solve(belief.over(mass), view, rounds, pairs)
         return mass * value if self.divergence.additive else value, asked, node
@@ -100,7 +100,7 @@ class _Search:
             return self.solved[key]
         if len(self.solved) >= self.limit:
             raise ValueError(f"more than {self.limit} beliefs; raise limit= or lower the horizon")
-        best: Solved = (self.divergence.term(*belief.mass), 0, Node())
+        best: Solved = (self.divergence.term(*belief.mass), 0, StrategyNode())
         for place, query in enumerate(self._offered(view)):
             left = pairs - isinstance(query, Pair)
             if left < 0:
@@ -116,7 +116,7 @@ class _Search:
             }
             value, asked = self._together(later.values())
             if (value, -asked - 1) > (best[0], -best[1]):  # ties go to fewer queries
-                best = (value, asked + 1, Node(query, _branches(later)))
+                best = (value, asked + 1, StrategyNode(query, _branches(later)))
         self.solved[key] = best
         if self.progress is not None:
             self.progress(len(self.solved))
@@ -139,7 +139,7 @@ class _Search:
         return hashable((view.opening, *view.exchanges)) if callable(self.queries) else None
 
 
-def _branches(solved: dict[Hashable, Solved]) -> tuple[tuple[Hashable, Node], ...]:
+def _branches(solved: dict[Hashable, Solved]) -> tuple[tuple[Hashable, StrategyNode], ...]:
     return tuple((answer, node) for answer, (*_, node) in solved.items())
 
 

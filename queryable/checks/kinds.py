@@ -31,7 +31,7 @@ _HOLDS_NOTHING = (
 )
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """What is known of the values of a class."""
 
     empty: bool
@@ -54,17 +54,17 @@ class Kind(NamedTuple):
     alive: ref[type]
 
 
-KINDS: dict[int, Kind] = {}
+KINDS: dict[int, ValueKind] = {}
 """By the number of a class, which leaves when the class ends: a class of an analyst's own holds the
 variables of where it was written, and so data."""
 
 
-def kind_of(value: Any) -> Kind:
+def kind_of(value: Any) -> ValueKind:
     """What is known of the class of a value."""
     return KINDS.get(id(type(value))) or kind_of_class(type(value))
 
 
-def kind_of_class(kind: Any) -> Kind:
+def kind_of_class(kind: Any) -> ValueKind:
     """What is known of a class; `KINDS` is read first where many values are walked over."""
     number, found = id(kind), issubclass(kind, _FOUND)
     run: Callable[[Any], Iterable[Any]] = _nothing
@@ -85,7 +85,7 @@ def kind_of_class(kind: Any) -> Kind:
         run = every = _attributes
     alive = ref(kind, lambda _: KINDS.pop(number, None))
     checked = issubclass(kind, Checked) and not issubclass(kind, Statistic)
-    known = Kind(
+    known = ValueKind(
         issubclass(kind, _HOLDS_NOTHING),
         found,
         issubclass(kind, InteractiveMechanism),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from queryable.conversation.steps import (
         LOST,
         Drop,
+        LeafOutcome,
         Moved,
         Node,
         Pass,
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         Say,
         Start,
         Talk,
-        Told,
     )
     from queryable.data.facts import Data
     from queryable.data.later import Later, made
@@ -54,6 +54,6 @@ __all__ = [
     "Say",
     "Start",
     "Talk",
-    "Told",
+    "LeafOutcome",
     "made",
 ]

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from queryable.conversation.frames import Frame, Path, ids
 from queryable.conversation.steps import (
     LOST,
+    LeafOutcome,
     Moved,
     OtherVersionError,
     Pass,
     Ready,
     Say,
     Start,
-    Told,
     UnlikeError,
     Wrong,
     with_records,
@@ -55,7 +55,7 @@ class Outcomes:
     __slots__ = ("_known", "at", "entries", "kept", "lost")
 
     entries: list[Entry]
-    _known: Sequence[Told]
+    _known: Sequence[LeafOutcome]
 
     @property
     def place(self) -> tuple[int, int, bool]:
@@ -148,7 +148,7 @@ class Outcomes:
         if sum(type(each[STEP]) is not Say for each in self.entries) < len(self._known):
             raise OtherVersionError("the log has more steps than the code asks for")
 
-    def log(self) -> list[Told]:
+    def log(self) -> list[LeafOutcome]:
         """What came of each leaf, in order."""
         persons = {ids(path) for _, step, path, *_ in self.entries if type(step) is Say}
         found = []
@@ -160,7 +160,7 @@ class Outcomes:
             moved = type(outcome) is Moved
             unmoved = moved and type(step) is Pass and outcome.state is held
             told = Moved(None, outcome.answer) if moved else outcome
-            found.append(Told((*here, step.identity), step, told, hidden, unmoved))
+            found.append(LeafOutcome((*here, step.identity), step, told, hidden, unmoved))
         return found
 
     def _kept_one(self, outcome: Any) -> Any:

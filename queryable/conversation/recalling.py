@@ -34,7 +34,7 @@ class DifferentAnswerError(Exception):
     """A mechanism answers otherwise than its log says: the data, or the code, are not the same."""
 
 
-class Asked(NamedTuple):
+class UnitMessage(NamedTuple):
     """A message to a unit: the query, its coins, and the logged answer."""
 
     query: Query
@@ -53,11 +53,11 @@ class Kept(Protocol):
     """May have the state of a unit after some of its messages, so that only later ones are run."""
 
     def find(
-        self, data: Any, count: int, message: Callable[[int], Asked]
+        self, data: Any, count: int, message: Callable[[int], UnitMessage]
     ) -> tuple[int, Any] | None:
         """How many of `count` messages a state has, and the state; None if there is none."""
 
-    def note(self, count: int, message: Asked, state: Any) -> None:
+    def note(self, count: int, message: UnitMessage, state: Any) -> None:
         """A message was run again; `count` are now."""
 
 
@@ -119,20 +119,20 @@ class Unplayed:
     ) -> None:
         self._mechanism, self._dataset, self._coins = mechanism, dataset, coins
         self._opening, self._same = opening, same
-        self._messages: list[Asked | Place] = []
-        self._read: Callable[[Place], Asked] | None = None
+        self._messages: list[UnitMessage | Place] = []
+        self._read: Callable[[Place], UnitMessage] | None = None
         self._kept: Kept | None = None
         self._count = 0
         self._played: tuple[Any] | None = None
 
     def asked(self, query: Query, coins: Toss, answer: Answer) -> "Unplayed":
         """The state after one more message."""
-        return self._after([Asked(query, coins, answer)])
+        return self._after([UnitMessage(query, coins, answer)])
 
     def logged(
         self,
         places: Sequence[Place],
-        read: Callable[[Place], Asked],
+        read: Callable[[Place], UnitMessage],
         kept: Kept | None = None,
     ) -> "Unplayed":
         """The state after further messages, which are read from a log when they are run again."""
@@ -140,7 +140,7 @@ class Unplayed:
         after._read, after._kept = read, kept
         return after
 
-    def _after(self, messages: Sequence[Asked | Place]) -> "Unplayed":
+    def _after(self, messages: Sequence[UnitMessage | Place]) -> "Unplayed":
         after = Unplayed(self._mechanism, self._dataset, self._coins, self._opening, self._same)
         known = self._messages
         after._messages = known if len(known) == self._count else known[: self._count]
@@ -205,11 +205,11 @@ class Unplayed:
                     kept.note(place, message, state)
         return state
 
-    def _message(self, number: int) -> Asked:
+    def _message(self, number: int) -> UnitMessage:
         return self._asked(self._messages[number - 1])
 
-    def _asked(self, message: Asked | Place) -> Asked:
-        if isinstance(message, Asked):
+    def _asked(self, message: UnitMessage | Place) -> UnitMessage:
+        if isinstance(message, UnitMessage):
             return message
         assert self._read is not None
         return self._read(message)

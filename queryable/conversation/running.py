@@ -36,13 +36,13 @@ from queryable.conversation.steps import (
     NO_CHILDREN,
     STEPS,
     Drop,
+    LeafOutcome,
     Moved,
     Node,
     Pass,
     Ready,
     Reported,
     Start,
-    Told,
     Wrong,
 )
 from queryable.data.facts import Data
@@ -88,7 +88,7 @@ class Run(leaves.Executor):
         *,
         way: tuple[ChildId, ...] = (),
         standing: Standing | None = None,
-        known: Sequence[Told] = (),
+        known: Sequence[LeafOutcome] = (),
     ) -> None:
         self._mechanism, self._message, self._coins, self.node = mechanism, message, coins, node
         self._way, self._standing, self._known = way, standing, known

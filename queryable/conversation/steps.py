@@ -98,11 +98,11 @@ class Node(NamedTuple):
     children: Children = NO_CHILDREN
 
 
-class Broken(NamedTuple):
+class BrokenChild(NamedTuple):
     """The state of a child that failed at a batch: its next answer is lost, and it is retired."""
 
 
-BROKEN = Broken()
+BROKEN = BrokenChild()
 
 
 class Wrong(NamedTuple):
@@ -111,7 +111,7 @@ class Wrong(NamedTuple):
     error: Any
 
 
-class Told(NamedTuple):
+class LeafOutcome(NamedTuple):
     """What came of a leaf, for a log.
 
     Attributes:

@@ -10,7 +10,7 @@ import numpy as np
 
 from queryable.data.cells import count_records, masked_arrays
 from queryable.data.pieces import of_arrow, of_masked, of_pandas, of_polars
-from queryable.data.stores import Arrayed, Columns, Listed, Store
+from queryable.data.stores import Arrayed, Columns, ListedRecords, Store
 
 _CANNOT = (
     "these data cannot grow: give a list, a tuple, an array, a dict of columns, a frame or a table"
@@ -56,7 +56,7 @@ def store_of(dataset: Any) -> Store:
     """
     kind = type(dataset)
     if kind in (list, tuple):
-        return Listed(kind, list(dataset))
+        return ListedRecords(kind, list(dataset))
     if kind is np.ndarray and dataset.ndim:
         return Arrayed(dataset)
     if kind is dict:

@@ -62,7 +62,7 @@ class Store(ABC):
         self.last_start, self.count = start, start + size
 
 
-class Listed(Store):
+class ListedRecords(Store):
     """Records of a list or a tuple; also the cells of a column that is a list."""
 
     __slots__ = ("kind", "records")
@@ -92,9 +92,9 @@ class Listed(Store):
         """One list or tuple."""
         return self.kind(each for start, stop in spans for each in self.records[start:stop])
 
-    def fork(self, count: int) -> "Listed":
+    def fork(self, count: int) -> "ListedRecords":
         """A copy of the list; the records are shared."""
-        return Listed(self.kind, self.records[:count])
+        return ListedRecords(self.kind, self.records[:count])
 
 
 class Arrayed(Store):

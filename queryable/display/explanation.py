@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb
 
 from queryable.checks.protection import RECORD, Levels, Protected, levels_of, too_few_for_rows
-from queryable.display.history import History
+from queryable.display.history import TreeHistory
 from queryable.display.nodes import TreeNode
 from queryable.display.siblings import counted
 from queryable.display.text import protected_by, spending, title
@@ -53,7 +53,7 @@ def explain(mechanism: InteractiveMechanism[Any]) -> str:
     """Return what a mechanism would guarantee, as text, before it is launched."""
     if not isinstance(mechanism, InteractiveMechanism):
         raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
-    return explained(History(mechanism, None, (), {}).root, None, nested=False)
+    return explained(TreeHistory(mechanism, None, (), {}).root, None, nested=False)
 
 
 def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> str:

@@ -1,9 +1,9 @@
 """The tree of mechanisms with the charge of each, computed from the view.
 
-`History` is one fold over the exchanges. It is a function of the root mechanism, its view and the
-names of launches. The analyst knows all of these, so the tree is postprocessing and reveals nothing
-new about the data. It reads no state, sends no query and adds nothing up: charges and totals are
-those of the receipts.
+`TreeHistory` is one fold over the exchanges. It is a function of the root mechanism, its view and
+the names of launches. The analyst knows all of these, so the tree is postprocessing and reveals
+nothing new about the data. It reads no state, sends no query and adds nothing up: charges and
+totals are those of the receipts.
 
 The view does not contain the messages between a postprocessor and the mechanism behind it. The
 postprocessor's node therefore has no account, but its claim covers everything launched through it.
@@ -38,18 +38,18 @@ from queryable.display.nodes import (
     receipt_of,
     shown_after,
 )
-from queryable.display.siblings import Run, Siblings
+from queryable.display.siblings import SiblingRun, Siblings
 from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Launched, PrivacyLossQuery
 from queryable.optional import account_below, empty_account, interleaves, one_line, started_with
-from queryable.receipts import Account, AskReceipt, Receipt, own_d_in, own_loss
-from queryable.running.log import Log, Path, Record, Shape, Stored
+from queryable.receipts import AskReceipt, Receipt, RunningTotal, own_d_in, own_loss
+from queryable.running.log import Log, Path, Record, Shape, StoredPart
 from queryable.running.telling import Tells, tells
 from queryable.view import Exchange
 
 
-class History:
+class TreeHistory:
     """The tree of a root, computed by a fold over its exchanges.
 
     Args:
@@ -71,7 +71,7 @@ class History:
         self._names = names
         self._open: dict[TreeNode, Launches] = {}
         """The last runs of children, which may get further places."""
-        self._takes: dict[Path | Stored, Callable[[int], object]] = {}
+        self._takes: dict[Path | StoredPart, Callable[[int], object]] = {}
         """What is done with the places of packed launches at a path, or of stored entries."""
         self._latest: dict[TreeNode, Launches] = {}
         """The last runs, of which `_places` may not have all children yet."""
@@ -89,7 +89,7 @@ class History:
         opening: Answer,
         record: Record,
         names: Mapping[int, str],
-    ) -> "History":
+    ) -> "TreeHistory":
         """Return the history of a root, from its log."""
         return cls(mechanism, opening, record.pieces(), names, record.log)
 
@@ -163,7 +163,7 @@ class History:
             run = self._open[node] = self._latest[node] = Launches(
                 log, lambda: self._names, node, path
             )
-            node.children.append(Run(run.places, run))
+            node.children.append(SiblingRun(run.places, run))
         return run
 
     def _settle(self) -> None:
@@ -288,7 +288,7 @@ class History:
         child.name, child.before, child.receipt = self._names.get(sequence), before, receipt
         if receipt is not None:
             child.claim, child.d_in = receipt.claim, receipt.d_in
-            if isinstance(receipt.account, Account):
+            if isinstance(receipt.account, RunningTotal):
                 child.before = receipt.account.before(before)
         node.children.append(child)
 

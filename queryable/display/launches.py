@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from queryable.display.nodes import ANSWERED, HALTED, LIVE, RETIRED, TreeNode
-from queryable.display.siblings import Run, Siblings
+from queryable.display.siblings import SiblingRun, Siblings
 from queryable.mechanism import InteractiveMechanism
 from queryable.optional import account_below, empty_account
 from queryable.randomness.coins import ChildId
-from queryable.receipts import Account
-from queryable.running.log import Log, Path, Stored
+from queryable.receipts import RunningTotal
+from queryable.running.log import Log, Path, StoredPart
 from queryable.running.telling import Tells
 
 
@@ -65,7 +65,7 @@ class Launches:
         """Retire the children of entries before this one, but those of `nodes`."""
         self.retired = max(self.retired, stop)
 
-    def account(self) -> Account:
+    def account(self) -> RunningTotal:
         """The account after the last of them."""
         return self._log.receipt(self.places[-1]).account
 
@@ -88,7 +88,7 @@ class Launches:
         entries: Any = log.entries
         for place in places:
             entry = entries[place]
-            kind = log.kind(place) if type(entry) is Stored else entry
+            kind = log.kind(place) if type(entry) is StoredPart else entry
             counts[kind] += 1
             if kind not in first:
                 first[kind] = place
@@ -124,7 +124,7 @@ def retire(children: Siblings[TreeNode]) -> None:
     while waiting:
         siblings = waiting.pop()
         for piece in siblings.pieces():
-            if isinstance(piece, Run) and isinstance(piece.source, Launches):
+            if isinstance(piece, SiblingRun) and isinstance(piece.source, Launches):
                 piece.source.retire(piece.places[-1] + 1)
         for node in siblings.made():
             if node.status in (LIVE, HALTED):

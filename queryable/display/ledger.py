@@ -91,7 +91,7 @@ class LedgerRow:
         return flat
 
 
-class Ledger(Sequence[LedgerRow]):
+class LedgerRows(Sequence[LedgerRow]):
     """The rows in order, as an immutable sequence. Rows may be made when they are read."""
 
     def __init__(self, rows: Sequence[LedgerRow]) -> None:
@@ -100,10 +100,10 @@ class Ledger(Sequence[LedgerRow]):
     @overload
     def __getitem__(self, index: int) -> LedgerRow: ...
     @overload
-    def __getitem__(self, index: slice) -> "Ledger": ...
-    def __getitem__(self, index: int | slice) -> "LedgerRow | Ledger":
+    def __getitem__(self, index: slice) -> "LedgerRows": ...
+    def __getitem__(self, index: int | slice) -> "LedgerRow | LedgerRows":
         if isinstance(index, slice):
-            return Ledger(self._rows[index])
+            return LedgerRows(self._rows[index])
         return self._rows[index]
 
     def __len__(self) -> int:
@@ -113,7 +113,7 @@ class Ledger(Sequence[LedgerRow]):
         return iter(self._rows)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ledger) or len(self) != len(other):
+        if not isinstance(other, LedgerRows) or len(self) != len(other):
             return False
         return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
 
@@ -213,13 +213,13 @@ def _type_of(column: str) -> type:
     return str if column in _COLUMNS else float
 
 
-def ledger_of(record: Record, names: Mapping[int, str], path: Path = ()) -> Ledger:
+def ledger_of(record: Record, names: Mapping[int, str], path: Path = ()) -> LedgerRows:
     """Return the ledger of the launches at or below a path.
 
     Args:
         names: the names of launches, by sequence number.
     """
-    return Ledger(_Rows(record, names, path))
+    return LedgerRows(_Rows(record, names, path))
 
 
 class _Rows(Sequence[LedgerRow]):

@@ -15,7 +15,7 @@ from queryable.losses import AdditiveLoss, Loss, Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Launch, Launched, Refused
 from queryable.optional import END_OF_NAME, LONGEST_NAME, one_line, public_name
-from queryable.receipts import Account, Receipt
+from queryable.receipts import Receipt, RunningTotal
 from queryable.running.log import Path
 from queryable.statistics import IntegerStatistic
 from queryable.streams.blocks import LaunchOver
@@ -50,8 +50,8 @@ class TreeNode:
     name: str | None = None
     claim: Loss | None = None
     d_in: int = 1
-    account: Account | None = None
-    before: Account | None = None
+    account: RunningTotal | None = None
+    before: RunningTotal | None = None
     receipt: Receipt | None = None
     refused: int = 0
     reported: Report | None = None
@@ -111,14 +111,14 @@ def asked_by(query: Any) -> str:
 OUTCOMES = {Launched: CHARGED, Failed: FAILED, Refused: REFUSED, Halted: REFUSED}
 
 
-def shown_after(account: Any, before: Account | None) -> Any:
+def shown_after(account: Any, before: RunningTotal | None) -> Any:
     """What is shown after a receipt; a person in the middle may have put any value in it."""
-    return account.after(before) if isinstance(account, Account) else account
+    return account.after(before) if isinstance(account, RunningTotal) else account
 
 
 def about_of(receipt: Receipt | None) -> str:
     """Return what part of the data a launch read; empty for all of them."""
-    known = receipt is not None and isinstance(receipt.account, Account)
+    known = receipt is not None and isinstance(receipt.account, RunningTotal)
     return receipt.account.about if known and receipt is not None else ""
 
 

@@ -1,7 +1,8 @@
 """The children of one node of a tree, most of which are made when they are read.
 
-A hundred thousand launches in one filter take no more time in a tree than a few: a `Run` stores
-only where they are and how to make each. Displays count most of them, and make the first and last.
+A hundred thousand launches in one filter take no more time in a tree than a few: a `SiblingRun`
+stores only where they are and how to make each. Displays count most of them, and make the first and
+last.
 """
 
 from bisect import bisect_left, bisect_right
@@ -37,7 +38,7 @@ class Source(Protocol[N]):
 
 
 @attrs.frozen(eq=False)
-class Run(Generic[N]):
+class SiblingRun(Generic[N]):
     """Mechanisms that were launched one after another.
 
     Args:
@@ -68,27 +69,27 @@ class Run(Generic[N]):
 class Siblings(Sequence[N]):
     """A sequence of nodes in the order of their launches."""
 
-    def __init__(self, pieces: "Iterable[N | Run[N]]" = ()) -> None:
-        self._pieces: list[N | Run[N]] = []
+    def __init__(self, pieces: "Iterable[N | SiblingRun[N]]" = ()) -> None:
+        self._pieces: list[N | SiblingRun[N]] = []
         self._ends: list[int] = []
         for piece in pieces:
             self.append(piece)
 
-    def append(self, piece: "N | Run[N]") -> None:
+    def append(self, piece: "N | SiblingRun[N]") -> None:
         """Add a node or a run."""
-        self._ends.append(len(self) + (len(piece) if isinstance(piece, Run) else 1))
+        self._ends.append(len(self) + (len(piece) if isinstance(piece, SiblingRun) else 1))
         self._pieces.append(piece)
 
     def grown(self) -> None:
         """Count the last run again, which has got further places."""
         last = self._pieces[-1]
-        assert isinstance(last, Run)
+        assert isinstance(last, SiblingRun)
         self._ends[-1] = len(last) + (self._ends[-2] if len(self._ends) > 1 else 0)
 
     def made(self) -> Iterator[N]:
         """Return the nodes that are made: those outside runs, and those that were changed."""
         for piece in self._pieces:
-            if isinstance(piece, Run):
+            if isinstance(piece, SiblingRun):
                 yield from piece.made()
             else:
                 yield piece
@@ -96,12 +97,12 @@ class Siblings(Sequence[N]):
     def takers(self) -> Iterator[N]:
         """Return the nodes outside runs, and those in runs that take queries."""
         for piece in self._pieces:
-            if isinstance(piece, Run):
+            if isinstance(piece, SiblingRun):
                 yield from map(piece.at, piece.source.takers(piece.places))
             else:
                 yield piece
 
-    def pieces(self) -> "Iterator[N | Run[N]]":
+    def pieces(self) -> "Iterator[N | SiblingRun[N]]":
         """Return nodes and runs, in order."""
         return iter(self._pieces)
 
@@ -121,7 +122,7 @@ class Siblings(Sequence[N]):
         place = range(len(self))[index]
         at = bisect_right(self._ends, place)
         piece = self._pieces[at]
-        if not isinstance(piece, Run):
+        if not isinstance(piece, SiblingRun):
             return piece
         return piece.at(piece.places[place - self._ends[at]])  # counts from its end
 
@@ -135,15 +136,15 @@ class Siblings(Sequence[N]):
         found._ends = [end - start for end in self._ends[first:last]] + [stop - start]
         for at in {first, last}:
             piece = self._pieces[at]
-            if isinstance(piece, Run):
+            if isinstance(piece, SiblingRun):
                 begin = self._ends[at] - len(piece)
                 places = piece.places[max(start - begin, 0) : stop - begin]
-                found._pieces[at - first] = Run(places, piece.source)
+                found._pieces[at - first] = SiblingRun(places, piece.source)
         return found
 
     def __iter__(self) -> Iterator[N]:
         for piece in self._pieces:
-            if isinstance(piece, Run):
+            if isinstance(piece, SiblingRun):
                 yield from map(piece.at, piece.places)
             else:
                 yield piece
@@ -152,7 +153,7 @@ class Siblings(Sequence[N]):
 def counted(nodes: Siblings[N]) -> Iterator[tuple[N, int]]:
     """Return nodes with counts: 1 for a node outside runs; one node for each kind in a run."""
     for piece in nodes.pieces():
-        if isinstance(piece, Run):
+        if isinstance(piece, SiblingRun):
             yield from piece.source.kinds(piece.places)
         else:
             yield piece, 1
@@ -162,7 +163,7 @@ def tallied(nodes: "Iterable[N]", status: Callable[[N], str]) -> Counter[str]:
     """Count nodes by status, in the order in which these first occur."""
     counts: Counter[str] = Counter()
     for piece in nodes.pieces() if isinstance(nodes, Siblings) else nodes:
-        if isinstance(piece, Run):
+        if isinstance(piece, SiblingRun):
             counts.update(piece.source.statuses(piece.places))
         else:
             counts[status(piece)] += 1

@@ -14,7 +14,7 @@ from queryable.display.nodes import TreeNode
 from queryable.display.siblings import tallied
 from queryable.errors import QueryError
 from queryable.optional import one_line
-from queryable.receipts import Account
+from queryable.receipts import RunningTotal
 
 HEAD, TAIL = 4, 6
 """How many siblings are shown before and after the counted ones."""
@@ -83,7 +83,7 @@ def spending(node: TreeNode) -> str:
     return _amounts(node.account)
 
 
-def _amounts(account: Account) -> str:
+def _amounts(account: RunningTotal) -> str:
     remaining = account.remaining()
     text = f"spent {account.total()}"
     if account.remark:

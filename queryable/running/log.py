@@ -32,7 +32,7 @@ from queryable.messages import (
     Stated,
 )
 from queryable.randomness.coins import ChildId
-from queryable.receipts import Account, Receipt
+from queryable.receipts import Receipt, RunningTotal
 from queryable.running.telling import Tells
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from queryable.view import Exchange
@@ -79,7 +79,7 @@ class Shape:
     def receipt_at(self, packed: Any) -> Receipt:
         """The receipt of the launch with this packed account."""
         mine = self.receipt
-        account = packed if isinstance(packed, Account) else mine.account.unpacked(packed)
+        account = packed if isinstance(packed, RunningTotal) else mine.account.unpacked(packed)
         return Receipt(mine.mechanism, mine.d_out, mine.d_in, mine.charged, account)
 
     def exchange(self, answer: Any, packed: Any) -> Exchange:
@@ -90,7 +90,7 @@ class Shape:
 
 
 @attrs.frozen(eq=False)
-class Stored:
+class StoredPart:
     """The common part of exchanges at one path that a ledger has; each is read when looked at.
 
     Attributes:
@@ -109,7 +109,7 @@ class Stored:
         return self.read(place)
 
 
-Entry = Shape | Stored | Exchange
+Entry = Shape | StoredPart | Exchange
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -133,7 +133,7 @@ class Log:
         self.answers: list[Answer] = []
         self.accounts: list[Any] = []
         self._shapes: dict[tuple[Path, int], Shape] = {}
-        self._bases: dict[Path, Account] = {}
+        self._bases: dict[Path, RunningTotal] = {}
         """By path, an account that those of other shapes are packed beside."""
         self._polls: deque[_Poll] = deque()
         self._reports: dict[Path, _Poll] = {}
@@ -157,7 +157,7 @@ class Log:
         self.accounts.append(account)
         self.entries.append(entry)
 
-    def add_stored(self, entries: Sequence[Stored], places: Sequence[int], count: int) -> None:
+    def add_stored(self, entries: Sequence[StoredPart], places: Sequence[int], count: int) -> None:
         """Put exchanges of a ledger after the first `count` entries."""
         for column in (self.entries, self.answers, self.accounts):
             del column[count:]
@@ -181,7 +181,7 @@ class Log:
         if shape is None or account is None:
             charged: Any = receipt.account  # a person in the middle may have put any value here
             started = launch.mechanism
-            ours = isinstance(charged, Account) and isinstance(started, InteractiveMechanism)
+            ours = isinstance(charged, RunningTotal) and isinstance(started, InteractiveMechanism)
             if not ours or started.retires_others:
                 return exchange, None, None
             if len(self._shapes) >= _SHAPES:
@@ -271,7 +271,7 @@ class Log:
     def kind(self, index: int) -> object:
         """A value that launches of equal mechanisms have in common."""
         entry = self.entries[index]
-        return entry.kind(self.answers[index]) if isinstance(entry, Stored) else entry
+        return entry.kind(self.answers[index]) if isinstance(entry, StoredPart) else entry
 
 
 class Record:

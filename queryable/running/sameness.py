@@ -32,7 +32,7 @@ _BY_TEXT = frozenset({float, complex, Decimal, date, datetime, time, range, slic
 
 
 @attrs.frozen
-class Mark:
+class Snapshot:
     """The snapshot of one value: its class, and named parts that are marks or plain values."""
 
     kind: Any = attrs.field(eq=id)  # a metaclass may define how classes compare
@@ -52,7 +52,7 @@ class Identity:
         return id(self.value)
 
 
-def mark(value: Any) -> Mark | Identity:
+def mark(value: Any) -> Snapshot | Identity:
     """The mark of a value as it is now.
 
     Raises:
@@ -60,25 +60,25 @@ def mark(value: Any) -> Mark | Identity:
     """
     kind: Any = type(value)
     if kind is NoisyInt:  # a released number stands for itself, whatever its noise
-        return Mark(int, int(value))
+        return Snapshot(int, int(value))
     if kind is Released:
         return mark(value.estimate)
     if kind in _BY_VALUE:
-        return Mark(kind, value)
+        return Snapshot(kind, value)
     if kind in _BY_TEXT:  # text, because Decimal("1.0") equals Decimal("1.00")
-        return Mark(kind, repr(value))
+        return Snapshot(kind, repr(value))
     if kind is np.ndarray or isinstance(value, np.generic):
-        return Mark(kind, tuple(_of_array(np.asarray(value))))
+        return Snapshot(kind, tuple(_of_array(np.asarray(value))))
     if kind in (tuple, list):
-        return Mark(kind, tuple(("", mark(each)) for each in value))
+        return Snapshot(kind, tuple(("", mark(each)) for each in value))
     if kind in (set, frozenset):
-        return Mark(kind, frozenset(mark(each) for each in value))
+        return Snapshot(kind, frozenset(mark(each) for each in value))
     if kind in (dict, MappingProxyType):
-        return Mark(kind, tuple(("", mark(pair)) for pair in value.items()))
+        return Snapshot(kind, tuple(("", mark(pair)) for pair in value.items()))
     if kind is MethodType:
-        return Mark(kind, (("function", mark(value.__func__)), ("self", mark(value.__self__))))
+        return Snapshot(kind, (("function", mark(value.__func__)), ("self", mark(value.__self__))))
     if "__attrs_attrs__" in vars(kind):  # not inherited: a subclass may hold more than the fields
-        return Mark(kind, tuple(_of_fields(value)))
+        return Snapshot(kind, tuple(_of_fields(value)))
     return Identity(value)
 
 
@@ -102,7 +102,7 @@ def _differences(old: Any, new: Any, where: str) -> Iterator[str]:
 
 
 def _named(value: Any) -> bool:
-    return isinstance(value, Mark) and isinstance(value.parts, tuple)
+    return isinstance(value, Snapshot) and isinstance(value.parts, tuple)
 
 
 def _of_fields(value: Any) -> Iterator[tuple[str, Any]]:

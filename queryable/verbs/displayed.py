@@ -11,7 +11,7 @@ from queryable.running.roots import Root
 from queryable.view import View
 
 if TYPE_CHECKING:
-    from queryable.display.ledger import Ledger
+    from queryable.display.ledger import LedgerRows
     from queryable.display.nodes import TreeNode
 
 
@@ -40,12 +40,12 @@ class Displayed:
     @property
     def node(self) -> "TreeNode":
         """The tree of mechanisms from here down, as the data that `tree` prints."""
-        from queryable.display.history import History
+        from queryable.display.history import TreeHistory
 
         root = self._root
-        return History.of(root.mechanism, root.opening, *root.record()).at(self._path)
+        return TreeHistory.of(root.mechanism, root.opening, *root.record()).at(self._path)
 
-    def ledger(self) -> "Ledger":
+    def ledger(self) -> "LedgerRows":
         """Every launch at or below this queryable, with its claim, its charge and the total."""
         from queryable.display.ledger import ledger_of
 

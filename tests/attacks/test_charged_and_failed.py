@@ -18,7 +18,7 @@ from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import MOST_ELEMENTS, _same
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.tables.requests.request import Categories, Combinations
 from queryable import (
     ZCDP,
@@ -50,9 +50,9 @@ FILTER = c.FiltCon(ZCDP(1))
 GEOMETRIC = m.TruncatedNegativeBinomial(1, "1/3")
 
 
-def marginal(per: Any = None) -> Compared:
+def marginal(per: Any = None) -> ComparedMarginal:
     counts = m.GroupBy({"city": ["a", "b"]}, m.Count(per=per))
-    return Compared(Marginal(counts, ("city",)), np.array([64, 0]), 3, 5)
+    return ComparedMarginal(Marginal(counts, ("city",)), np.array([64, 0]), 3, 5)
 
 
 def combined(per: Any = None) -> m.Gaussian:

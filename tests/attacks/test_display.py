@@ -23,7 +23,7 @@ from queryable import (
     Statistic,
 )
 from queryable.checks.protection import ROW
-from queryable.display.history import History
+from queryable.display.history import TreeHistory
 from queryable.display.text import as_text
 
 HERE = {"age": [30, 40, 50], "part": ["a", "a", "b"]}
@@ -103,7 +103,7 @@ def test_a_picture_of_states_would_differ() -> None:
 def test_everything_shown_is_a_function_of_the_view() -> None:
     """A history made of the exchanges alone, without handle or state, is the same."""
     q = session(HERE, [*WITH], FiltCon(PureDP(2)))
-    again = History(q._root.mechanism, q.view.opening, enumerate(q.view), {0: "count"})
+    again = TreeHistory(q._root.mechanism, q.view.opening, enumerate(q.view), {0: "count"})
     assert as_text(again.root, ROW) == q.tree()
 
 

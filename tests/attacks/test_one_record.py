@@ -37,7 +37,7 @@ from mechanisms import (
 )
 from mechanisms.linear_queries import Weighted
 from mechanisms.synthetic.domain import domain_of
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.tables.expressions.comparisons import OPERATORS
 from mechanisms.tables.expressions.predicates import Comparison
 from mechanisms.tables.requests.keys import groups_of
@@ -63,7 +63,10 @@ def modelled(names: list[str], random: Random) -> list[IntegerStatistic]:
     alone = Marginal(domain.counts((0,), None), tuple(names[:1]))
     counts = np.array([random.randrange(300) for _ in range(prod(whole.shape))])
     zero = np.zeros(alone.shape, dtype=np.int64)
-    compared = Compared(whole, counts.reshape(whole.shape), 3, 40), Compared(alone, zero, 1, 0)
+    compared = (
+        ComparedMarginal(whole, counts.reshape(whole.shape), 3, 40),
+        ComparedMarginal(alone, zero, 1, 0),
+    )
     return [whole, Distances(compared)]
 
 

@@ -17,7 +17,7 @@ import curator
 from composition import FiltCon, Individual
 from curator.codec import CODEC
 from curator.service import LocalService
-from curator.wire import QUERY_ERROR, Tell, Told
+from curator.wire import QUERY_ERROR, MessageReply, Tell
 from mechanisms import (
     Count,
     Estimate,
@@ -59,12 +59,12 @@ class Analyst:
         self.service, self.path = LocalService(root), ()
         self.path = (self.told(CODEC.encode(Launch(FiltCon(ZCDP(1)))).decode()).child,)
 
-    def sent(self, text: str) -> Told:
+    def sent(self, text: str) -> MessageReply:
         """The reply to a message of this text."""
         body = Tell((), text, (), f"{next(_keys):032x}").written()
         status, reply = self.service.tell(self.path, body)
         assert status == 200, reply
-        return Told.read(reply)
+        return MessageReply.read(reply)
 
     def told(self, text: str) -> Any:
         """The answer to a message of this text."""

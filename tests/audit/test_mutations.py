@@ -48,7 +48,7 @@ from mechanisms import best as best_mechanism
 from mechanisms.frugal import combined
 from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.synthetic.graphical import GRID
-from mechanisms.synthetic.scores import Compared
+from mechanisms.synthetic.scores import ComparedMarginal
 from mechanisms.tables.engines.sql import found
 from mechanisms.tables.growth import GrowingTable
 from mechanisms.tables.records import TableRecords
@@ -849,7 +849,9 @@ def persons_are_numbered_anew_when_rows_arrive(patch: pytest.MonkeyPatch) -> Non
 @caught_by(synthetic.test_the_choice_keeps_its_claim)
 def a_distance_is_said_to_move_half_as_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Compared, "sensitivity", property(lambda self: self.weight * GRID * self.marginal.l1 / 2)
+        ComparedMarginal,
+        "sensitivity",
+        property(lambda self: self.weight * GRID * self.marginal.l1 / 2),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from curator import commands
 from curator.client.connecting import Connection, connect
-from curator.owner.orders import Running
+from curator.owner.orders import RunningCurator
 from queryable.errors import InteractiveError
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +75,7 @@ class Served:
         self.wait()
 
     def health(self) -> Any:
-        return Running(self.folder / "owner.sock").ask("GET", "/health")
+        return RunningCurator(self.folder / "owner.sock").ask("GET", "/health")
 
     def wait(self) -> None:
         for _ in range(6000):

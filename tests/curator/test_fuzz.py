@@ -14,7 +14,7 @@ import curator
 from composition import ConComp, FiltCon, Individual, Menu, Parallel, Partition
 from curator.codec import encode
 from curator.service import LocalService
-from curator.wire import Told
+from curator.wire import MessageReply
 from mechanisms import Fit, Frugal, Gaussian, Laplace, SparseVector
 from queryable import ZCDP, ApproxDP, ApproxZCDP, Launch
 from tests.curator.fuzzing import (
@@ -96,7 +96,7 @@ def tried(
         assert status in STATUSES, (status, reply, body)
         kind, new = str(status), 0
         if status == 200:
-            told = Told.read(reply)
+            told = MessageReply.read(reply)
             kind, new = told.outcome.kind, told.new
         else:
             assert json.loads(reply).keys() == {"error", "type"}
@@ -202,7 +202,7 @@ def test_long_computations_are_refused_to_analysts_and_not_to_the_owner(query: A
     text = str(encode(query), "ascii")
     for place, token in enumerate(((0,), (), (0,))):
         before = state(served)
-        outcome = Told.read(served.tell(token, said(text, place)).body).outcome
+        outcome = MessageReply.read(served.tell(token, said(text, place)).body).outcome
         told = str(outcome.text)
         assert ("too much work" in told or "take a coarser one" in told) == bool(token), told
         assert outcome.kind == "query error" or not token

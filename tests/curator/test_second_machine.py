@@ -25,7 +25,7 @@ from curator import commands
 from curator.client import Connection, connect
 from curator.codec import CODEC
 from curator.owner import orders
-from curator.owner.orders import Running
+from curator.owner.orders import RunningCurator
 from curator.wire import UnavailableError
 from mechanisms import BrownianNoiseReduction, Gaussian, Open, Refine, SparseVector, column
 from queryable import ZCDP, Queryable
@@ -96,7 +96,9 @@ class Machine:
         self.wait(state)
 
     def state(self) -> str:
-        health = Running(self.folder / "owner.sock").ask("GET", "/health")["datasets"]["visits"]
+        health = RunningCurator(self.folder / "owner.sock").ask("GET", "/health")["datasets"][
+            "visits"
+        ]
         self.pids = tuple(filter(None, (self.process.pid, health["pid"])))
         return str(health["state"])
 

@@ -14,7 +14,7 @@ from curator.ledgers import SQLiteLedger
 from curator.service.routes import owners_application
 from curator.service.serve import running, working
 from curator.service.web.front import Front
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.protocols import OwnerProtocol
 from curator.service.web.sockets import listen_at
 from curator.service.web.ticks import Ticks
@@ -56,7 +56,7 @@ def test_a_front_gives_what_memory_gives(number: int, tmp_path: Path) -> None:
         )
         environment = {**environment_for(), "PYTHONPATH": str(ROOT)}
         worker = WorkerService("visits", recipe, environment=environment)
-        keeper = Keeper(AccessStore(MemoryLedger()))
+        keeper = AsyncAccess(AccessStore(MemoryLedger()))
         front = Front({"visits": worker}, keeper, {"visits": Ticks(None)})
         socket = tmp_path / "owner.sock"
         application = owners_application(front)

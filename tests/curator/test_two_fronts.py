@@ -15,7 +15,7 @@ import pytest
 
 from curator.client import connect
 from curator.owner import orders
-from curator.owner.orders import Running
+from curator.owner.orders import RunningCurator
 from curator.wire import AccessError
 from mechanisms import Gaussian
 from queryable import ZCDP
@@ -36,7 +36,7 @@ def both(ledger: str, data: str) -> str:
 
 def workers(machine: Machine) -> dict[str, tuple[str, int]]:
     """The state and the process of each data set."""
-    told = Running(machine.folder / "owner.sock").ask("GET", "/health")["datasets"]
+    told = RunningCurator(machine.folder / "owner.sock").ask("GET", "/health")["datasets"]
     return {name: (each["state"], each["pid"]) for name, each in told.items()}
 
 

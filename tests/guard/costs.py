@@ -28,7 +28,7 @@ import mechanisms as m
 import queryable as q
 from curator.codec import encode
 from curator.service import LocalService
-from curator.wire import Told
+from curator.wire import MessageReply
 from mechanisms import column
 from tests.curator.fuzzing import message
 from tests.datasets import opened
@@ -235,7 +235,7 @@ class World:
         reply = self.served.tell((0,), body)
         if reply.status != 200:
             return f"status {reply.status}", str(reply.body[:300]), len(body)
-        outcome = Told.read(reply.body).outcome
+        outcome = MessageReply.read(reply.body).outcome
         return str(outcome.kind), str(outcome.text), len(body)
 
     def size(self) -> int:

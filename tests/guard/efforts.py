@@ -27,7 +27,7 @@ import mechanisms as m
 import queryable as q
 from curator.codec import CODEC, encode
 from curator.codec.analysts import ANALYST_TAGS
-from curator.service.answering.lengths import Allowed, expected, require_short
+from curator.service.answering.lengths import MessageLimits, expected, require_short
 from queryable.errors import CodecError, QueryError
 from tests.encoded import values
 from tests.guard.costs import AGE, CITY, Cost, Sent, costs_of
@@ -103,7 +103,7 @@ def nearest(count: int, seed: int = 1) -> tuple[list[Sent], int]:
     Args:
         count: how many for each limit, and of the others.
     """
-    found, refused, allowed = list[tuple[Fraction, Fraction, str, str]](), 0, Allowed()
+    found, refused, allowed = list[tuple[Fraction, Fraction, str, str]](), 0, MessageLimits()
     for name, query in launched():
         try:
             text = str(encode(query), "ascii")

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, Union, get_args, get_origin
 import attrs
 
 from curator.codec import CODEC, QUERIES, QUERY_LIMITS, Codec, Entry, encode
-from curator.codec.fields import Custom, Kind, Plain, kind_of
+from curator.codec.fields import Custom, FieldKind, Plain, kind_of
 from queryable import Ask, InteractiveMechanism, Launch, LaunchOver
 from queryable.errors import CodecError
 from queryable.messages import AskMany, LaunchMany
@@ -138,7 +138,7 @@ class Wire:
                 yield from self.nodes(each, (*place, number), kind)
 
     @cached_property
-    def _fields(self) -> list[tuple["Carrier", Kind]]:
+    def _fields(self) -> list[tuple["Carrier", FieldKind]]:
         """Every field that states what it takes, alone or in a list."""
         found = []
         for tag in self.by_tag:

@@ -7,7 +7,7 @@ import queryable.audit
 from composition import FiltCon
 from queryable import SYSTEM, PureDP, Update
 from queryable.audit import view_law
-from queryable.audit.views.strategies import Node
+from queryable.audit.views.strategies import StrategyNode
 from tests.instances.functions import RESPONSE, nothing
 
 
@@ -23,7 +23,7 @@ AUDITS: dict[str, dict[str, Any]] = {
     "MaxDivergence": {},
     "Pair": {"under_x": Update([1]), "under_x_prime": Update([])},
     "Renyi": {"alpha": 2},
-    "Strategy": {"root": Node()},
+    "Strategy": {"root": StrategyNode()},
     "Wrong": {"text": ""},
     "audit": {
         "mechanism": RESPONSE,

@@ -40,7 +40,7 @@ from queryable.conversation.frames import only_reads
 from queryable.conversation.steps import BROKEN
 from queryable.losses import Loss
 from queryable.messages import CloseBlock, LaunchMany
-from queryable.receipts import Account
+from queryable.receipts import RunningTotal
 from tests.conversations import Root
 from tests.laws.subjects import SIZE
 from tests.strategies import Courier, Faulty, Masker, RandomBits, RandomWord, Toy, Twice, raising
@@ -207,7 +207,7 @@ def picture(value: Any) -> Any:
             for each, child in value.children.items()
         )
         return (picture(value.own), sorted(children, key=lambda child: child[0]))
-    if isinstance(value, Map | Loss | Account | InteractiveMechanism):
+    if isinstance(value, Map | Loss | RunningTotal | InteractiveMechanism):
         return value
     if attrs.has(type(value)):
         fields = attrs.fields(type(value))

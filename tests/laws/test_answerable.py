@@ -21,7 +21,7 @@ import composition as c
 import mechanisms as m
 import queryable as q
 from mechanisms import column
-from mechanisms.synthetic.scores import Compared, Distances
+from mechanisms.synthetic.scores import ComparedMarginal, Distances
 from mechanisms.tables.requests.request import Categories
 from queryable import (
     ZCDP,
@@ -109,7 +109,9 @@ MORE = (
     m.Top("city", 1, ["a", "b"]).measurement(ZCDP, 1, loss=ZCDP("1/9")),
     m.Quantiles("age", "1/2", [1, 20, 30]).measurement(ZCDP, 1, loss=ZCDP("1/9")),
     m.Synthetic([{"city": ["a", "b"]}, {"age": [20]}]),
-    m.ExponentialMechanism(Distances((Compared(encoded.CITIES, np.array([64, 0]), 3, 5),)), 1),
+    m.ExponentialMechanism(
+        Distances((ComparedMarginal(encoded.CITIES, np.array([64, 0]), 3, 5),)), 1
+    ),
     m.Best([m.Gaussian(m.Count(), scale=9), GAUSSIAN], "largest", m.Poisson(3)),
     m.Scripted(
         c.FiltCon(ZCDP(1)),

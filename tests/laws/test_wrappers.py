@@ -42,7 +42,7 @@ from mechanisms.frugal.combined import Combined
 from mechanisms.linear_queries import LATTICE, Gap, Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.synthetic.graphical import GRID
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from queryable.statistics import IntegerStatistic
 from tests.unit.curator.codec.test_schema import subclasses
 
@@ -113,13 +113,13 @@ def distances(statistic: Any, random: Random) -> Iterator[Callable[[], Any]]:
     compared = []
     for marginal, weight in product(built(marginals, statistic, random), (1, 5)):
         counts = [random.randint(-GRID, 4 * GRID) for _ in range(prod(marginal.shape))]
-        compared.append(Compared(marginal, np.reshape(counts, marginal.shape), weight, 3))
+        compared.append(ComparedMarginal(marginal, np.reshape(counts, marginal.shape), weight, 3))
     if not compared:
         return
     yield partial(Distances, tuple(compared))
     for other in (Count(column("y") == 1), Count(per=UNIT), Count(per=ONE), Count()):
         marginal = Marginal(GroupBy({"town": ["a", "b"]}, other), ("town",))
-        last = Compared(marginal, np.zeros(2, np.int64), 1, 0)
+        last = ComparedMarginal(marginal, np.zeros(2, np.int64), 1, 0)
         yield partial(Distances, (*compared, last))
         yield partial(Distances, (last, *compared))
 

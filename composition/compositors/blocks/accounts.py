@@ -14,7 +14,7 @@ import attrs
 from composition.rules import Account
 from queryable.losses import AdditiveLoss, Loss
 from queryable.losses.numbers import at_least_one, natural
-from queryable.receipts import Account as Shown
+from queryable.receipts import RunningTotal as Shown
 from queryable.streams.blocks import BlockName
 from queryable.wording.quoting import an_instance, quoted
 

@@ -33,7 +33,7 @@ from composition.compositors.launching import Due, Launching, Orders
 from composition.compositors.state import CompositionState
 from composition.proofs import ask
 from composition.rules import Account, Basic
-from composition.verdicts import Column
+from composition.verdicts import CompositionKind
 from queryable.checks.datasets import protects
 from queryable.checks.fit import require_no_batches
 from queryable.conversation import Compositor, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
@@ -122,7 +122,9 @@ class Blocks(Launching, Compositor):
             raise ValueError("unit_blocks and unit_rows need unit, the column that names units")
         budget = self.filter.budget
         if self._most_blocks > 1:  # the accounts of several blocks are composed
-            ask(Basic(), budget.measure, Column.ADAPTIVE).cover(self.filter, self.filter.d_in)
+            ask(Basic(), budget.measure, CompositionKind.ADAPTIVE).cover(
+                self.filter, self.filter.d_in
+            )
 
     @property
     def _most_blocks(self) -> int:

@@ -11,7 +11,7 @@ from composition.compositors.fixed.base import FixedComposition
 from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import Statement, common_measure, least_at, maps_at
-from composition.verdicts import Column, Way
+from composition.verdicts import CompositionKind, Way
 from queryable.losses import ApproxDP, Loss, Measure, total
 from queryable.losses.numbers import probability
 from queryable.mechanism import InteractiveMechanism, nested
@@ -86,7 +86,7 @@ class ConComp(FixedComposition):
         return self._composed(maps, d_in, common_measure(maps) if measure is None else measure)
 
     def _composed(self, maps: Iterable[Statement], d_in: int, measure: Measure) -> Loss:
-        proof = ask(Basic(), measure, Column.FIXED)
+        proof = ask(Basic(), measure, CompositionKind.FIXED)
         if d_in:
             for each in self.mechanisms:
                 proof.cover(each, d_in)
@@ -106,7 +106,7 @@ class ConComp(FixedComposition):
     def _proof(self, measure: Measure) -> Proof:
         """The theorem that covers the composition in a measure."""
         optimal = self.delta is not None and measure is ApproxDP
-        return ask(Way.OPTIMAL if optimal else Basic(), measure, Column.FIXED)
+        return ask(Way.OPTIMAL if optimal else Basic(), measure, CompositionKind.FIXED)
 
     @property
     def _named(self) -> Mapping[ChildId, InteractiveMechanism[Any]]:

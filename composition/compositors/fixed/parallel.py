@@ -27,7 +27,7 @@ from composition.compositors.fixed.spreading import (
 from composition.proofs import ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import common_measure, maps_at
-from composition.verdicts import Column, Way, has_coin, keeps_its_claim
+from composition.verdicts import CompositionKind, Way, has_coin, keeps_its_claim
 from queryable.conversation import LOST, Data, Later, Live, Moved, Pass, Ready, Talk
 from queryable.data.facts import Facts, base_of
 from queryable.data.growing import snapshot
@@ -103,7 +103,7 @@ class Parallel(FixedComposition):
                 )
             own = own_measure(mechanism)
             if own is not None:
-                proofs.append(ask(Way.PARTS, own, Column.FIXED))
+                proofs.append(ask(Way.PARTS, own, CompositionKind.FIXED))
         nested(self.mechanisms.values())
         growing = [each for each in self.mechanisms.values() if each.growth is not None]
         grows = bool(growing) and all(keeps_its_claim(each, 1) for each in growing)
@@ -136,9 +136,9 @@ class Parallel(FixedComposition):
                 f"{_MOST_QUICK} at most"
             )
         composed = common_measure(maps_at(mechanisms, d_in)) if measure is None else measure
-        ask(Way.PARTS, composed, Column.FIXED)
+        ask(Way.PARTS, composed, CompositionKind.FIXED)
         if d_in > 1:  # several parts may differ, and then they are composed
-            proof = ask(Basic(), composed, Column.FIXED)
+            proof = ask(Basic(), composed, CompositionKind.FIXED)
             for each, k in product(mechanisms, range(1, d_in + 1)):
                 proof.cover(each, k)
         if composed is FDP:
@@ -181,13 +181,13 @@ class Parallel(FixedComposition):
         """
         for measure in dict.fromkeys(map(own_measure, self.mechanisms.values())):
             if measure is not None:
-                proof = ask(Way.PARTS, measure, Column.FIXED)
+                proof = ask(Way.PARTS, measure, CompositionKind.FIXED)
                 proof.require_growing(self.mechanisms.values())
 
     def guarantee(self) -> Guarantee:
         """The guarantee, with the theorem of the table's cell."""
         measure = common_measure(maps_at(self.mechanisms.values(), 1))
-        proof = ask(Way.PARTS, measure, Column.FIXED)
+        proof = ask(Way.PARTS, measure, CompositionKind.FIXED)
         theorem, growing = f"{proof.theorem}.", proof.growing_theorem
         return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)
 

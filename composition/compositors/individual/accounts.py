@@ -15,7 +15,7 @@ from composition.rules.checks.account import Accountable
 from composition.rules.checks.compare import Verdict
 from queryable.data.cells import Array, Mask
 from queryable.losses import ZCDP, Parts
-from queryable.receipts import Account
+from queryable.receipts import RunningTotal
 from queryable.wording.quoting import an_instance
 
 _LARGEST = 2**61
@@ -114,7 +114,7 @@ def _costs(squares: Array, each: Fraction, units: int) -> Array:
 
 
 @attrs.frozen
-class RecordAccount(Accountable, Account):
+class RecordAccount(Accountable, RunningTotal):
     """What is public about the accounts of records: the budget of each, and if one may have paid.
 
     Attributes:

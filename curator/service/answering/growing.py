@@ -1,4 +1,4 @@
-"""`Growing`: the tree of a root for a page, which is made further at each look.
+"""`GrowingTree`: the tree of a root for a page, which is made further at each look.
 
 Responsible for bounding the time of a look. To make the tree of a million messages takes seconds,
 and more if many of them have to be read from a ledger. So each look goes on for a stated processor
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from queryable.display.history import History
+from queryable.display.history import TreeHistory
 from queryable.running.log import Log, is_poll
 from queryable.view import Exchange
 
@@ -38,7 +38,7 @@ class Fresh:
     until: tuple[int, int]
 
 
-class Growing:
+class GrowingTree:
     """A tree, and how far it has been made.
 
     Args:
@@ -53,13 +53,13 @@ class Growing:
     def __init__(
         self, mechanism: Any, opening: Any, fresh: Callable[[tuple[int, int]], Fresh]
     ) -> None:
-        self.history = History(mechanism, opening, (), {})
+        self.history = TreeHistory(mechanism, opening, (), {})
         self.whole, self.read = False, 0
         self._fresh, self._now = fresh, fresh((0, 0))
 
     def look(
         self, seconds: float = SECONDS, clock: Callable[[], float] = time.thread_time
-    ) -> History:
+    ) -> TreeHistory:
         """Go on, and return the tree as far as it has been made."""
         end = clock() + seconds
         while True:

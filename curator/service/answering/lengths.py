@@ -30,7 +30,7 @@ _CHECKED = 20
 
 
 @attrs.frozen
-class Allowed:
+class MessageLimits:
     """What one message of an analyst may take; an owner may allow more.
 
     Attributes:
@@ -57,7 +57,7 @@ class Expected:
     characters: int
 
 
-def require_short(length: int, query: Any, allowed: Allowed) -> None:
+def require_short(length: int, query: Any, allowed: MessageLimits) -> None:
     """Check that a query is expected to run few mechanisms, and to answer little.
 
     What it is expected to take is taken from the message's steps and characters.

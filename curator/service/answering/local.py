@@ -19,13 +19,13 @@ from curator.codec import CODEC, Codec, queries_of
 from curator.ledgers import LedgerError, LedgerFullError
 from curator.logs.batch_files import BatchFolder
 from curator.logs.journal import LedgerJournal
-from curator.logs.requests import Answered, Request
+from curator.logs.requests import Answered, RequestKey
 from curator.service.answering.feeding import Feeder, WrongOrderError
 from curator.service.answering.heads import Heads
-from curator.service.answering.lengths import Allowed, require_short
+from curator.service.answering.lengths import MessageLimits, require_short
 from curator.service.answering.places import matched, require_names
-from curator.service.answering.reading import Kept, Reader
-from curator.service.services import Reply
+from curator.service.answering.reading import Kept, RootReader
+from curator.service.services import HTTPReply
 from curator.wire import (
     ANSWER,
     FAILED,
@@ -34,13 +34,13 @@ from curator.wire import (
     REFUSED,
     AccessError,
     CuratorError,
-    Described,
-    Outcome,
+    MessageOutcome,
+    MessageReply,
     Page,
     RequestKeyError,
     RolledBackError,
+    RootDescription,
     Tell,
-    Told,
     UnavailableError,
     WireError,
     error_body,
@@ -131,7 +131,7 @@ class LocalService:
         deadline: float | None = None,
         on_fault: Callable[[BaseException], object] | None = None,
         batches: BatchFolder | None = None,
-        allowed: Allowed = Allowed(),  # noqa: B008 (it is frozen)
+        allowed: MessageLimits = MessageLimits(),  # noqa: B008 (it is frozen)
     ) -> None:
         root = handle._root
         journal = getattr(root, "journal", None)
@@ -143,7 +143,7 @@ class LocalService:
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
         self._allowed = allowed
         self._lock = threading.Lock()
-        self._reader = Reader(root, codec, journal.requests.time_of)
+        self._reader = RootReader(root, codec, journal.requests.time_of)
         self.feeder = Feeder(root, journal, self._owners, batches)
         self.broken = False
         self._heads = Heads(journal)
@@ -155,7 +155,7 @@ class LocalService:
 
     # What a server asks
 
-    def tell(self, path: Path, body: bytes, deadline: float | None = None) -> Reply:
+    def tell(self, path: Path, body: bytes, deadline: float | None = None) -> HTTPReply:
         """Send a message; see `Service.tell`."""
         allowed = self._allowed
         with (
@@ -164,38 +164,38 @@ class LocalService:
         ):
             return self._replied(lambda: self._tell(path, body))
 
-    def feed(self, body: bytes) -> Reply:
+    def feed(self, body: bytes) -> HTTPReply:
         """Take what the data's owner feeds; see `Service.feed`."""
         return self._replied(lambda: self._feed(body))
 
-    def describe(self, path: Path) -> Reply:
+    def describe(self, path: Path) -> HTTPReply:
         """Describe the mechanism at a path; see `Service.describe`."""
         return self._replied(lambda: self._describe(path))
 
-    def view(self, path: Path, after: int) -> Reply:
+    def view(self, path: Path, after: int) -> HTTPReply:
         """Show some exchanges; see `Service.view`."""
         return self._replied(lambda: self._view(path, after))
 
-    def page(self, path: Path, after: int | None = None) -> Reply:
+    def page(self, path: Path, after: int | None = None) -> HTTPReply:
         """Show what a page for people has; see `Service.page`."""
         return self._replied(lambda: self._reader.page(path, after).encode())
 
-    def status(self) -> Reply:
+    def status(self) -> HTTPReply:
         """Say how the root is; see `Service.status`."""
         return self._replied(self._status)
 
-    def _replied(self, run: Callable[[], bytes]) -> Reply:
+    def _replied(self, run: Callable[[], bytes]) -> HTTPReply:
         try:
-            return Reply(200, run())
+            return HTTPReply(200, run())
         except tuple(_STATUSES) as error:
-            return Reply(_STATUSES[type(error)], error_body(error))
+            return HTTPReply(_STATUSES[type(error)], error_body(error))
         except (HandleError, LedgerError) as error:
             self._report(error)
             self.broken = self.broken or isinstance(error, HandleError)
-            return Reply(503, error_body(UnavailableError(_UNAVAILABLE)))
+            return HTTPReply(503, error_body(UnavailableError(_UNAVAILABLE)))
         except Exception as fault:  # an error of ours; its text may be about anything
             self._report(fault)
-            return Reply(500, error_body(CuratorError(_UNWRITTEN)))
+            return HTTPReply(500, error_body(CuratorError(_UNWRITTEN)))
 
     def _report(self, fault: BaseException) -> None:
         if self._on_fault is not None:
@@ -209,7 +209,7 @@ class LocalService:
     def _tell(self, token: Path, body: bytes) -> bytes:
         message = Tell.read(body)
         path = (*token, *message.path)
-        request = Request(message.key, message.digest(path))
+        request = RequestKey(message.key, message.digest(path))
         with self._lock:
             if self.broken:
                 raise UnavailableError(_UNAVAILABLE)
@@ -250,7 +250,7 @@ class LocalService:
             require_names(query, message.names)
         return _Sent(token, (*path, *asked), query, message.names, None if asked else text)
 
-    def _ask(self, sent: _Sent, request: Request) -> bytes:
+    def _ask(self, sent: _Sent, request: RequestKey) -> bytes:
         """Send a message to the root."""
         first = self._root.entries
         self._journal.request = request
@@ -272,7 +272,7 @@ class LocalService:
         kept = self._reader.kept(sent.token, first, self._root.entries)
         return self._written(sent.token, first, kept, answer)
 
-    def _excused(self, fault: Exception, request: Request) -> Answered | None:
+    def _excused(self, fault: Exception, request: RequestKey) -> Answered | None:
         """The answer to a message that raised what is not its error; None if nothing has changed.
 
         Raises:
@@ -373,15 +373,15 @@ class LocalService:
                 raise
             return self._wrong(token, error)  # a report has more digits than a text may
         receipts = tuple(map(self._reader.text, kept[-1][0].receipts)) if kept else ()
-        outcome = Outcome(_KINDS.get(type(answer), ANSWER), text, receipts=receipts)
+        outcome = MessageOutcome(_KINDS.get(type(answer), ANSWER), text, receipts=receipts)
         seq = self._reader.seq(token, first + len(kept))
-        return Told(seq, len(kept), self._heads.last, outcome).written()
+        return MessageReply(seq, len(kept), self._heads.last, outcome).written()
 
     def _wrong(self, token: Path, error: QueryError) -> bytes:
         kind = next(each for each in type(error).__mro__ if each.__module__ == errors.__name__)
-        outcome = Outcome(QUERY_ERROR, type=kind.__name__, text=str(error))
+        outcome = MessageOutcome(QUERY_ERROR, type=kind.__name__, text=str(error))
         seq = self._reader.seq(token, self._root.entries)
-        return Told(seq, 0, self._heads.last, outcome).written()
+        return MessageReply(seq, 0, self._heads.last, outcome).written()
 
     # What is read
 
@@ -389,7 +389,7 @@ class LocalService:
         reader = self._reader
         mechanism, opening = reader.described(token)
         seq, protects = len(reader.numbers(token)), self._root.protects
-        return Described(
+        return RootDescription(
             mechanism, opening, protects, seq, self._heads.last, self._tick, self._deadline
         ).written()
 

@@ -10,7 +10,7 @@ from curator.codec import Codec
 from curator.logs.batch_files import BatchFolder
 from curator.root import release
 from curator.service.answering.feeding import Feeder
-from curator.service.answering.lengths import Allowed
+from curator.service.answering.lengths import MessageLimits
 from curator.service.answering.local import LocalService
 from curator.service.workers.recipes import Opened
 from curator.settings.configuration import Configuration, read_configuration
@@ -63,7 +63,7 @@ def opened(
             time of no question shows how many there are beside them.
     """
     codec: Codec = configuration.codec
-    folder, notes = configuration.datasets[name].batches, _Notes(name)
+    folder, notes = configuration.datasets[name].batches, _FeedNotes(name)
     table, handle = configuration.open(name, on_fault=_report, give_up=give_up, on_misread=notes)
     if choose_rows:
         try:
@@ -89,10 +89,10 @@ def opened(
     return Opened(service, about, close)
 
 
-def allowed_by(dataset: Dataset) -> Allowed:
+def allowed_by(dataset: Dataset) -> MessageLimits:
     """What one message of an analyst may take, as the owner says."""
     stated = {"steps": dataset.steps, "growth": dataset.growth}
-    return Allowed(**{name: value for name, value in stated.items() if value is not None})
+    return MessageLimits(**{name: value for name, value in stated.items() if value is not None})
 
 
 def about_of(table: Table, d_in: Any) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _rows_of(handle: Queryable, table: Table) -> Table:
     return rows if isinstance(rows, Table) else table
 
 
-class _Notes:
+class _FeedNotes:
     """Writes what could not be read to the owner's log, and to the reply to who feeds it."""
 
     def __init__(self, name: str) -> None:

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import attrs
 
 from curator.codec import Codec
-from curator.service.answering.growing import Fresh, Growing, Piece
+from curator.service.answering.growing import Fresh, GrowingTree, Piece
 from curator.service.answering.places import Places, seen_from
 from curator.service.pages.content import ROWS, message_row, tree_of
-from curator.wire import PAGE, AccessError, Shown
+from curator.wire import PAGE, AccessError, ShownExchange
 from curator.wire.texts import dumped
-from queryable.display.history import History
+from queryable.display.history import TreeHistory
 from queryable.display.nodes import TreeNode
 from queryable.errors import CodecError
 from queryable.messages import Answer, bare
@@ -32,7 +32,7 @@ Kept: TypeAlias = tuple[Exchange, str | None]
 """An entry of the log, as it is seen from a path, with its name."""
 
 
-class Reader:
+class RootReader:
     """Reads a root from the paths of tokens. Threads may share it.
 
     Args:
@@ -76,14 +76,14 @@ class Reader:
             for index in range(first, stop)
         ]
 
-    def shown(self, path: Path, after: int) -> tuple[tuple[Shown, ...], int]:
+    def shown(self, path: Path, after: int) -> tuple[tuple[ShownExchange, ...], int]:
         """The exchanges after the first `after`, as many as a page has; and how many there are."""
         numbers, shown, size = self.numbers(path), [], 0
         for index in numbers[after : after + PAGE]:
             exchange, name = self.kept(path, index, index + 1)[0]
             receipts = tuple(map(self.text, exchange.receipts))
             query, answer = self.text(exchange.query), self.answer_text(exchange.answer)
-            shown.append(Shown(exchange.path, query, answer, receipts, name))
+            shown.append(ShownExchange(exchange.path, query, answer, receipts, name))
             size += len(answer)
             if size > _PAGE_BYTES:
                 break
@@ -115,7 +115,7 @@ class Reader:
                 above.add(exchange, len(above.entries), 0)
                 handles.register(where, exchange.answer)
         record = above.record(len(above.entries), 0)
-        runs = History.of(root.mechanism, root.opening, record, {}).at(path).runs
+        runs = TreeHistory.of(root.mechanism, root.opening, record, {}).at(path).runs
         openings = handles.openings(path[:-1])
         if runs is None or path[-1] not in openings:
             raise AccessError("there is nothing here for this token")
@@ -124,7 +124,7 @@ class Reader:
     def tree(self) -> TreeNode:
         """The whole tree."""
         root = self._root
-        return History.of(root.mechanism, root.opening, *root.record()).root
+        return TreeHistory.of(root.mechanism, root.opening, *root.record()).root
 
     def page(self, path: Path, after: int | None = None) -> str:
         """What a page for people shows, as JSON; see `Service.page`."""
@@ -160,10 +160,10 @@ class Reader:
             found.append(dumped(message_row(place + 1, exchange, name, on)))
         return found
 
-    def _growing(self, path: Path, seen: "_Seen") -> Growing:
+    def _growing(self, path: Path, seen: "_Seen") -> GrowingTree:
         """The tree as it is seen from a path."""
         if not path:
-            return Growing(self._root.mechanism, self._root.opening, self._since)
+            return GrowingTree(self._root.mechanism, self._root.opening, self._since)
         mechanism, opening = map(self._codec.decode, self.described(path))
 
         def since(start: tuple[int, int]) -> Fresh:
@@ -171,7 +171,7 @@ class Reader:
             pieces = self._below(path, seen, start[0], count)
             return Fresh(pieces, seen.log, seen.names, (count, 0))
 
-        return Growing(mechanism, opening, since)
+        return GrowingTree(mechanism, opening, since)
 
     def _since(self, start: tuple[int, int]) -> Fresh:
         """What follows some entries and polls."""
@@ -209,7 +209,7 @@ class _Seen:
     rows_until: int = 0
     text: str | None = None
     as_of: int = -1
-    tree: Growing | None = None
+    tree: GrowingTree | None = None
     whole: bool = False
 
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from curator.access import Reach, analyst_row
+from curator.access import ReachedRoot, analyst_row
 from curator.service.pages.exports import as_csv_pages, as_json_pages, rows_of
 from curator.service.pages.models import (
     OUTCOMES,
@@ -50,7 +50,7 @@ class ExportEndedError(Exception):
 
 
 Endpoint = Callable[[Front, Caller, Request], Awaitable[Response]]
-Root = tuple[str, str, Reach]
+Root = tuple[str, str, ReachedRoot]
 
 
 def routes(front: Front) -> list[Route]:
@@ -316,7 +316,7 @@ async def _looked(front: Front, caller: Caller, request: Request) -> dict[str, A
     }
 
 
-def _people(front: Front, caller: Caller, reach: Reach) -> dict[int, str] | None:
+def _people(front: Front, caller: Caller, reach: ReachedRoot) -> dict[int, str] | None:
     return None if caller.name else people_of(front.keeper.access, reach.dataset)
 
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import attrs
 
-from curator.access import Analyst, Reach, hash_of
-from curator.service.web.keeper import Keeper
+from curator.access import Analyst, ReachedRoot, hash_of
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.problems import no_token, too_many, unavailable, unread
 
 MOST_UNREAD = 1 << 27
@@ -28,10 +28,10 @@ class Caller(Protocol):
     def name(self) -> str:
         """Who it is; "" for the owner."""
 
-    def reach(self, root: str) -> Reach | None:
+    def reach(self, root: str) -> ReachedRoot | None:
         """What the id of a root reaches; None if it is not theirs."""
 
-    def roots(self) -> Iterable[tuple[str, str, Reach]]:
+    def roots(self) -> Iterable[tuple[str, str, ReachedRoot]]:
         """The titles and ids of their roots, and what each reaches."""
 
 
@@ -46,11 +46,11 @@ class AnalystCaller:
         """The analyst's name."""
         return self.analyst.name
 
-    def reach(self, root: str) -> Reach | None:
+    def reach(self, root: str) -> ReachedRoot | None:
         """What the id of a root reaches."""
         return self.analyst.reach(root)
 
-    def roots(self) -> Iterator[tuple[str, str, Reach]]:
+    def roots(self) -> Iterator[tuple[str, str, ReachedRoot]]:
         """The analyst's grants."""
         for grant in self.analyst.grants:
             yield grant.title, grant.root, grant.reach
@@ -63,17 +63,17 @@ class OwnerCaller:
     datasets: tuple[str, ...]
     name: str = ""
 
-    def reach(self, root: str) -> Reach | None:
+    def reach(self, root: str) -> ReachedRoot | None:
         """The whole tree of a data set."""
-        return Reach(root, ()) if root in self.datasets else None
+        return ReachedRoot(root, ()) if root in self.datasets else None
 
-    def roots(self) -> Iterator[tuple[str, str, Reach]]:
+    def roots(self) -> Iterator[tuple[str, str, ReachedRoot]]:
         """The data sets."""
         for name in self.datasets:
-            yield name, name, Reach(name, ())
+            yield name, name, ReachedRoot(name, ())
 
 
-def analyst_of(keeper: Keeper, authorization: str | None) -> Caller:
+def analyst_of(keeper: AsyncAccess, authorization: str | None) -> Caller:
     """The analyst of a header `Authorization`.
 
     Raises:

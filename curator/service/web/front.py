@@ -15,10 +15,10 @@ import attrs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from curator.access import Reach
-from curator.service.services import Reply
+from curator.access import ReachedRoot
+from curator.service.services import HTTPReply
 from curator.service.web.callers import Caller, Turns
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.metrics import Metrics
 from curator.service.web.problems import (
     HEADERS,
@@ -61,19 +61,19 @@ class Remote(Protocol):
     def pid(self) -> int | None:
         """The number of the worker's process."""
 
-    async def tell(self, path: Path, body: bytes) -> Reply:
+    async def tell(self, path: Path, body: bytes) -> HTTPReply:
         """Send a message."""
 
-    async def feed(self, body: bytes) -> Reply:
+    async def feed(self, body: bytes) -> HTTPReply:
         """Take what the owner feeds."""
 
-    async def describe(self, path: Path) -> Reply:
+    async def describe(self, path: Path) -> HTTPReply:
         """What a root is."""
 
-    async def view(self, path: Path, after: int) -> Reply:
+    async def view(self, path: Path, after: int) -> HTTPReply:
         """Exchanges after a number."""
 
-    async def page(self, path: Path, after: int | None = None) -> Reply:
+    async def page(self, path: Path, after: int | None = None) -> HTTPReply:
         """What a page shows."""
 
 
@@ -89,7 +89,7 @@ class Front:
     """
 
     services: Mapping[str, Remote]
-    keeper: Keeper
+    keeper: AsyncAccess
     ticks: Mapping[str, Ticks]
     name: str = "curator"
     metrics: Metrics = attrs.field(factory=Metrics)
@@ -101,7 +101,7 @@ class Front:
     def _new_sessions(self) -> Sessions:
         return Sessions(self.keeper, tuple(self.services))
 
-    def reached(self, caller: Caller, root: str) -> tuple[Remote, Reach]:
+    def reached(self, caller: Caller, root: str) -> tuple[Remote, ReachedRoot]:
         """The data set and the path of a caller's root.
 
         Raises:
@@ -218,7 +218,7 @@ async def _body_of(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def replied(front: Front, reply: Reply) -> Response:
+def replied(front: Front, reply: HTTPReply) -> Response:
     """The reply of a service, counted if it is an error."""
     status, body = reply
     if status != 200:

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from curator.access import Access, AccessChangeError, Granted
-from curator.wire import ANSWER, QUERY_ERROR, Tell, Told
+from curator.wire import ANSWER, QUERY_ERROR, MessageReply, Tell
 from queryable.randomness.entropy import random_bytes
 
 
@@ -33,7 +33,7 @@ def grant_of(analyst: str, dataset: str, mechanism: str, sent: Tell, reply: byte
     Raises:
         AccessChangeError: the filter was not launched.
     """
-    outcome = Told.read(reply).outcome
+    outcome = MessageReply.read(reply).outcome
     (name,) = sent.names
     if outcome.kind == QUERY_ERROR:
         raise AccessChangeError(

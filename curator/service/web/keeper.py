@@ -1,4 +1,4 @@
-"""`Keeper`: the access as the front has it in memory, kept up to date with the ledger.
+"""`AsyncAccess`: the access as the front has it in memory, kept up to date with the ledger.
 
 Another curator of the same ledger, or the command line, may change the access. So it is read every
 second. If that fails for long, nobody is let in: a token may have been revoked meanwhile.
@@ -15,7 +15,7 @@ _STALE = 30.0
 _LOG = logging.getLogger("curator")
 
 
-class Keeper:
+class AsyncAccess:
     """The access, for coroutines."""
 
     def __init__(self, store: AccessStore) -> None:

@@ -30,7 +30,7 @@ def kind_of(body: bytes) -> str:
 
 
 @attrs.define
-class Histogram:
+class DurationHistogram:
     """How often durations were within bounds."""
 
     counts: list[int] = attrs.field(factory=lambda: [0] * (len(_BOUNDS) + 1))
@@ -66,7 +66,7 @@ class Metrics:
     def __init__(self) -> None:
         self._outcomes: Counter[tuple[str, str]] = Counter()
         self._errors: Counter[int] = Counter()
-        self._seconds: dict[str, Histogram] = {}
+        self._seconds: dict[str, DurationHistogram] = {}
         self._late: Counter[str] = Counter()
 
     def told(self, dataset: str, body: bytes, seconds: float, *, is_late: bool = False) -> None:
@@ -76,12 +76,12 @@ class Metrics:
             is_late: whether it took longer than a tick.
         """
         self._outcomes[dataset, kind_of(body)] += 1
-        self._seconds.setdefault(dataset, Histogram()).add(seconds)
+        self._seconds.setdefault(dataset, DurationHistogram()).add(seconds)
         self._late[dataset] += is_late
 
     def times(self, dataset: str) -> dict[str, Any]:
         """How many messages there were, how many took longer than a tick, and what 99% took."""
-        seconds = self._seconds.get(dataset, Histogram())
+        seconds = self._seconds.get(dataset, DurationHistogram())
         return {
             "messages": sum(seconds.counts),
             "late": self._late[dataset],

@@ -13,7 +13,7 @@ import attrs
 
 from curator.access import hash_of
 from curator.service.web.callers import AnalystCaller, Caller, OwnerCaller
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.problems import unavailable
 from queryable.randomness.entropy import random_bytes
 
@@ -45,7 +45,7 @@ class Sessions:
 
     def __init__(
         self,
-        keeper: Keeper,
+        keeper: AsyncAccess,
         datasets: tuple[str, ...],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -24,7 +24,7 @@ class FrameError(InteractiveError):
 
 
 @attrs.frozen
-class Frame:
+class MessageFrame:
     """A header and a body."""
 
     header: dict[str, Any]
@@ -49,7 +49,7 @@ class Frames:
     def __init__(self) -> None:
         self._held = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> Iterator[MessageFrame]:
         """The frames that are complete now.
 
         Raises:
@@ -74,9 +74,9 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self._end, self._frames = end, Frames()
-        self._ready: list[Frame] = []
+        self._ready: list[MessageFrame] = []
 
-    def send(self, frame: Frame) -> None:
+    def send(self, frame: MessageFrame) -> None:
         """Send a frame; returns when it is in the socket.
 
         If the other end is closed, nobody reads it; then `receive` says so.
@@ -84,7 +84,7 @@ class Channel:
         with suppress(ConnectionError):
             self._end.sendall(frame.packed())
 
-    def receive(self) -> Frame | None:
+    def receive(self) -> MessageFrame | None:
         """Wait for the next frame; None if the other end is closed."""
         while not self._ready:
             try:
@@ -97,7 +97,7 @@ class Channel:
         return self._ready.pop(0)
 
 
-def _read(whole: bytes) -> Frame:
+def _read(whole: bytes) -> MessageFrame:
     line, newline, body = whole.partition(b"\n")
     try:
         header = json.loads(str(line, "utf-8"))
@@ -105,4 +105,4 @@ def _read(whole: bytes) -> Frame:
         header = None
     if not newline or not isinstance(header, dict):
         raise FrameError("a frame has no header")
-    return Frame(header, body)
+    return MessageFrame(header, body)

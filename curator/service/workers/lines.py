@@ -1,4 +1,4 @@
-"""`Line`: a channel to a worker, with the messages and questions on it that have no reply yet.
+"""`WorkerLine`: a channel to a worker, and what waits on it for a reply.
 
 A worker answers in order, so a reply is that of the oldest one. Knows no process.
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 import attrs
 
-from curator.service.services import Reply
-from curator.service.workers.frames import Frame, FrameError, Frames
+from curator.service.services import HTTPReply
+from curator.service.workers.frames import FrameError, Frames, MessageFrame
 
 
 @attrs.define(eq=False)
@@ -25,16 +25,16 @@ class Job:
 
     header: dict[str, Any]
     body: bytes
-    future: "asyncio.Future[Reply]"
+    future: "asyncio.Future[HTTPReply]"
     sent: bool = False
     deaths: int = 0
 
     @property
     def frame(self) -> bytes:
         """As it is sent."""
-        return Frame(self.header, self.body).packed()
+        return MessageFrame(self.header, self.body).packed()
 
-    def settle(self, reply: Reply | Exception) -> None:
+    def settle(self, reply: HTTPReply | Exception) -> None:
         """Give whoever waits the reply, unless nobody does any more."""
         if self.future.done():
             return
@@ -47,7 +47,7 @@ class Job:
 class End(asyncio.Protocol):
     """The front's end of a channel."""
 
-    def __init__(self, taken: Callable[[Frame], None], broken: Callable[[], None]) -> None:
+    def __init__(self, taken: Callable[[MessageFrame], None], broken: Callable[[], None]) -> None:
         self._frames, self._taken, self._broken = Frames(), taken, broken
         self.closed = asyncio.get_running_loop().create_future()
 
@@ -65,7 +65,7 @@ class End(asyncio.Protocol):
             self.closed.set_result(None)
 
 
-class Line:
+class WorkerLine:
     """A channel to the worker, and the jobs on it, oldest first."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Line:
             job.sent = True
             self.transport.write(job.frame)
 
-    def settle(self, frame: Frame) -> None:
+    def settle(self, frame: MessageFrame) -> None:
         """Take the reply to the oldest job.
 
         Raises:
@@ -95,7 +95,7 @@ class Line:
         if job.header["id"] != frame.header["id"]:
             raise FrameError("a worker answered another message than the oldest one")
         self.jobs.popleft()
-        job.settle(Reply(frame.header["status"], frame.body))
+        job.settle(HTTPReply(frame.header["status"], frame.body))
 
     def send_again(self) -> None:
         """Send all jobs to a worker that has started."""

@@ -19,7 +19,7 @@ import traceback
 from typing import Any
 
 from curator.ledgers import LeaseError
-from curator.service.workers.frames import Channel, Frame
+from curator.service.workers.frames import Channel, MessageFrame
 from curator.service.workers.isolation import forbid_network
 from curator.service.workers.recipes import Opened, Recipe
 from queryable.conversation.recalling import noticing
@@ -61,14 +61,14 @@ class Worker:
                 if not isinstance(error, InteractiveError):  # others say what to do without a trace
                     traceback.print_exc()
                 sys.stderr.write(f"ERROR {text}. {_WAITING}\n")
-            self._tells.send(Frame({"event": "broken", "text": text}))
+            self._tells.send(MessageFrame({"event": "broken", "text": text}))
             return 1
         self._service = opened.service
         threading.Thread(target=self._watch_lease, daemon=True).start()
         gc.freeze()  # what was opened stays; to look through it again takes longer than messages
         try:
             about = {"event": "ready", "alone": bool(alone), "about": opened.about}
-            self._tells.send(Frame(about))
+            self._tells.send(MessageFrame(about))
             self._serve(self._tells)
         finally:
             opened.close()
@@ -86,7 +86,7 @@ class Worker:
             try:
                 return opener(**recipe.arguments, give_up=give_up)
             except LeaseError as error:
-                self._tells.send(Frame({"event": "held", "text": str(error)}))
+                self._tells.send(MessageFrame({"event": "held", "text": str(error)}))
                 time.sleep(_PAUSE)
 
     def _watch(self) -> None:
@@ -116,9 +116,9 @@ class Worker:
         now = time.monotonic()
         if now - self._noticed >= _NOTICE:
             self._noticed = now
-            self._tells.send(Frame({"event": "again"}))
+            self._tells.send(MessageFrame({"event": "again"}))
 
-    def _answer(self, asked: Frame) -> Frame:
+    def _answer(self, asked: MessageFrame) -> MessageFrame:
         header = asked.header
         verb, path = header["verb"], tuple(header.get("path", ()))
         service = self._service
@@ -140,7 +140,7 @@ class Worker:
         except Exception:  # a fault of ours: the owner's log has it, the analyst a fixed text
             traceback.print_exc()
             status, body = 500, _FAULT
-        return Frame({"id": header["id"], "status": status}, body)
+        return MessageFrame({"id": header["id"], "status": status}, body)
 
 
 _FAULT = json.dumps(

@@ -29,9 +29,9 @@ from typing import Any
 import attrs
 
 from curator.logs.story import TRIES
-from curator.service.services import Reply
-from curator.service.workers.frames import Frame
-from curator.service.workers.lines import End, Job, Line
+from curator.service.services import HTTPReply
+from curator.service.workers.frames import MessageFrame
+from curator.service.workers.lines import End, Job, WorkerLine
 from curator.service.workers.recipes import Recipe
 from queryable.running.handles import Path
 
@@ -104,14 +104,14 @@ class WorkerService:
         self.restarts = self.overdue = 0
         self._environment = environment_for() if environment is None else dict(environment)
         self._ids = itertools.count(1)
-        self._tells, self._reads = Line(), Line()
+        self._tells, self._reads = WorkerLine(), WorkerLine()
         self._process: Process | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._give_up = self._stopping = False
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def tell(self, path: Path, body: bytes) -> Reply:
+    async def tell(self, path: Path, body: bytes) -> HTTPReply:
         """Send a message; see `Service.tell`.
 
         Raises:
@@ -120,7 +120,7 @@ class WorkerService:
         header = {"verb": "tell", "path": path, "deadline": self.deadline}
         return await self._asked(self._tells, header, body)
 
-    async def feed(self, body: bytes) -> Reply:
+    async def feed(self, body: bytes) -> HTTPReply:
         """Take what the owner feeds, however long that takes; see `Service.feed`.
 
         Raises:
@@ -128,19 +128,19 @@ class WorkerService:
         """
         return await self._asked(self._tells, {"verb": "feed"}, body)
 
-    async def describe(self, path: Path) -> Reply:
+    async def describe(self, path: Path) -> HTTPReply:
         """What a root is; see `Service.describe`."""
         return await self._asked(self._reads, {"verb": "describe", "path": path})
 
-    async def view(self, path: Path, after: int) -> Reply:
+    async def view(self, path: Path, after: int) -> HTTPReply:
         """Exchanges after a number; see `Service.view`."""
         return await self._asked(self._reads, {"verb": "view", "path": path, "after": after})
 
-    async def page(self, path: Path, after: int | None = None) -> Reply:
+    async def page(self, path: Path, after: int | None = None) -> HTTPReply:
         """What a page shows; see `Service.page`."""
         return await self._asked(self._reads, {"verb": "page", "path": path, "after": after})
 
-    async def status(self) -> Reply:
+    async def status(self) -> HTTPReply:
         """The worker's own report; see `Service.status`."""
         return await self._asked(self._reads, {"verb": "status"})
 
@@ -188,10 +188,12 @@ class WorkerService:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def _asked(self, line: Line, header: dict[str, Any], body: bytes = b"") -> Reply:
+    async def _asked(
+        self, line: WorkerLine, header: dict[str, Any], body: bytes = b""
+    ) -> HTTPReply:
         if self.state != "ready" or self._stopping:
             raise self._unavailable()
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[HTTPReply] = asyncio.get_running_loop().create_future()
         header["id"] = next(self._ids)
         job = Job(header, body, future)
         line.send(job)
@@ -230,7 +232,7 @@ class WorkerService:
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(signal.SIGKILL)
 
-    def _told(self, frame: Frame) -> None:
+    def _told(self, frame: MessageFrame) -> None:
         """Take a frame from the channel of messages."""
         match frame.header.get("event"):
             case None:
@@ -328,7 +330,7 @@ class WorkerService:
         header = {"recipe": attrs.asdict(self.recipe), "give_up": self._give_up}
         header["said"] = self.text  # why the last one could not open, which is in the log once
         assert self._tells.transport is not None
-        self._tells.transport.write(Frame(header).packed())
+        self._tells.transport.write(MessageFrame(header).packed())
         return self._process
 
 

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.engines.dialect import Dialect, Expression
-from mechanisms.tables.engines.operands import Compiled, Operands
+from mechanisms.tables.engines.operands import CompiledOperand, Operands
 from mechanisms.tables.engines.whole import Whole
 from mechanisms.tables.expressions.column_types import Kind, Placed, member, placed
 from mechanisms.tables.expressions.comparisons import OPERATORS
@@ -60,7 +60,7 @@ class Compiler:
             raise KeyError(no_column(column, self.kinds))
         return self.kinds[column]
 
-    def operand(self, operand: Operand) -> Compiled:
+    def operand(self, operand: Operand) -> CompiledOperand:
         """The cell of a column, or a cell that is computed."""
         return Operands(self.dialect, self.kinds, self.selected).compiled(operand)
 
@@ -108,7 +108,7 @@ class Compiler:
             return self._every(found, outcome)
         return self._where_present(found, self._outcome(found.cell, found.kind, outcome))
 
-    def _every(self, found: Compiled, outcome: bool) -> Expression:
+    def _every(self, found: CompiledOperand, outcome: bool) -> Expression:
         """An outcome that is the same for every cell. Its parameters stay in the statement."""
         there: Expression = self.dialect.present(found.cell, found.kind)
         return there if outcome else there & self.dialect.truth(False)
@@ -122,7 +122,7 @@ class Compiler:
             )
         return self._where_present(found, self.dialect.matched(found.cell, how, pattern))
 
-    def _where_present(self, found: Compiled, condition: Expression) -> Expression:
+    def _where_present(self, found: CompiledOperand, condition: Expression) -> Expression:
         """A condition on a cell, false where it is missing. A computed cell is written once."""
         if found.column:
             return self.dialect.present(found.cell, found.kind) & condition
@@ -137,7 +137,7 @@ class Compiler:
             [self._literal(found.kind, it[1]) for it in equals if not isinstance(it, bool)],
         )
 
-    def _equals_one(self, found: Compiled, literals: Sequence[Expression]) -> Expression:
+    def _equals_one(self, found: CompiledOperand, literals: Sequence[Expression]) -> Expression:
         if not literals:
             return self._every(found, False)
         cell = self._ordered(found.kind, found.cell)

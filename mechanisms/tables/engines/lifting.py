@@ -7,24 +7,24 @@ from collections.abc import Iterable
 
 import attrs
 
-from mechanisms.tables.expressions.operands import Node, Operand
+from mechanisms.tables.expressions.operands import ExpressionNode, Operand
 from mechanisms.tables.requests.request import Combinations, Groups, Request
 
 
-def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, Node]]:
+def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, ExpressionNode]]:
     """The request with its computed operands replaced by names of columns, and these operands.
 
     An engine adds the columns first, so that each operand is written once.
     """
     factors = (factor for term in request.terms for factor in term.factors)
-    if not any(isinstance(each.column, Node) for each in (*factors, *request.parts)):
+    if not any(isinstance(each.column, ExpressionNode) for each in (*factors, *request.parts)):
         return request, {}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, ExpressionNode] = {}
     names: dict[str, str] = {}
     known = {name.lower() for name in taken}
 
     def name_of(operand: Operand | None) -> Operand | None:
-        if not isinstance(operand, Node):
+        if not isinstance(operand, ExpressionNode):
             return operand
         key = repr(operand)  # equal operands may differ in type: 1 is True
         if key not in names:

@@ -67,7 +67,7 @@ _FAMILIES |= {name: name for name in ("boolean", "text", "instant")}
 
 
 @attrs.frozen
-class Compiled:
+class CompiledOperand:
     """A compiled operand.
 
     Args:
@@ -115,13 +115,13 @@ class Operands:
     kinds: Mapping[str, Kind]
     selected: Callable[[Any], Expression]
 
-    def compiled(self, operand: Operand) -> Compiled:
+    def compiled(self, operand: Operand) -> CompiledOperand:
         """The cell of a column, or a cell that is computed."""
         if isinstance(operand, str):
             if operand not in self.kinds:
                 raise KeyError(no_column(operand, self.kinds))
             kind = self.kinds[operand]
-            return Compiled(kind, self.dialect.cell(operand, kind), operand, column=True)
+            return CompiledOperand(kind, self.dialect.cell(operand, kind), operand, column=True)
         self._require_computing()
         return attrs.evolve(self._computed(operand), name=operand_name(operand))
 
@@ -132,7 +132,7 @@ class Operands:
                 "on DuckDB, SQLite, Postgres and Spark"
             )
 
-    def _computed(self, operand: Operand) -> Compiled:
+    def _computed(self, operand: Operand) -> CompiledOperand:
         match operand:
             case Literal(value):
                 return self._literal(value)
@@ -140,28 +140,28 @@ class Operands:
                 return self._arithmetic(symbol, left, right)
             case TextFunction(function, inner):
                 text = self._of_family(self.compiled(inner), "text")
-                return Compiled(TEXT, self.dialect.changed(function, text))
+                return CompiledOperand(TEXT, self.dialect.changed(function, text))
             case DatePart(part, inner):
                 kind, moment = self._moment(self.compiled(inner), hour=part == "hour")
-                return Compiled(INTEGER, self.dialect.part(part, moment, kind))
+                return CompiledOperand(INTEGER, self.dialect.part(part, moment, kind))
             case Truncated(unit, inner):
                 kind, moment = self._moment(self.compiled(inner), hour=unit == "hour")
                 result = TIMESTAMP if unit == "hour" else DATE
-                return Compiled(result, self.dialect.truncated(unit, moment, kind))
+                return CompiledOperand(result, self.dialect.truncated(unit, moment, kind))
             case Cast(inner, to):
-                return Compiled(_CASTS[to], self._cast(self.compiled(inner), to))
+                return CompiledOperand(_CASTS[to], self._cast(self.compiled(inner), to))
             case When():
                 return self._when(operand)
         raise TypeError(f"a {type(operand).__name__} is no operand")
 
-    def _literal(self, value: Any) -> Compiled:
+    def _literal(self, value: Any) -> CompiledOperand:
         match value:
             case bool():
-                return Compiled(BOOLEAN, self.dialect.truth(value))
+                return CompiledOperand(BOOLEAN, self.dialect.truth(value))
             case int():
-                return Compiled(INTEGER, self.dialect.whole(value))
+                return CompiledOperand(INTEGER, self.dialect.whole(value))
             case float():
-                return Compiled(NUMBER, self.dialect.double(value))
+                return CompiledOperand(NUMBER, self.dialect.double(value))
             case str():
                 kind = TEXT
             case datetime(tzinfo=None):
@@ -173,27 +173,27 @@ class Operands:
         outcome = placed(kind, "==", value)
         if isinstance(outcome, bool):
             raise TypeError("give a constant of the years 1 to 9999, in UTC if it has a time zone")
-        return Compiled(kind, self.dialect.literal(kind, outcome[1]))
+        return CompiledOperand(kind, self.dialect.literal(kind, outcome[1]))
 
-    def _of_family(self, operand: Compiled, family: str) -> Expression:
+    def _of_family(self, operand: CompiledOperand, family: str) -> Expression:
         if operand.family != family:
             raise TypeError(f"give a {family}: {operand.name!r} is of {operand.family}")
         return operand.cell
 
-    def _arithmetic(self, symbol: str, left: Operand, right: Operand) -> Compiled:
+    def _arithmetic(self, symbol: str, left: Operand, right: Operand) -> CompiledOperand:
         d = self.dialect
         given = [self.compiled(each) for each in (left, right)]
         if symbol == "-" and "date" in [each.kind.name for each in given]:
             kinds, days = zip(*map(self._moment, given), strict=True)
             if any(kind.name != "date" for kind in kinds):
                 raise TypeError("cast times to dates first: their difference is in whole days")
-            return Compiled(NUMBER, d.days_between(*days))
+            return CompiledOperand(NUMBER, d.days_between(*days))
         a, b = (self._tamed(*each) for each in zip((left, right), given, strict=True))
         if symbol == "/":
             b = d.unless_zero(b)
-        return Compiled(NUMBER, d.tamed(_ARITHMETIC[symbol](a, b)))
+        return CompiledOperand(NUMBER, d.tamed(_ARITHMETIC[symbol](a, b)))
 
-    def _tamed(self, operand: Operand, compiled: Compiled) -> Expression:
+    def _tamed(self, operand: Operand, compiled: CompiledOperand) -> Expression:
         """A number as a float that has been tamed. Arithmetic and integers need no more of it."""
         self._of_family(compiled, "number")
         if isinstance(operand, Literal):
@@ -205,14 +205,14 @@ class Operands:
             return number
         return self.dialect.tamed(number)
 
-    def _number(self, operand: Compiled) -> Expression:
+    def _number(self, operand: CompiledOperand) -> Expression:
         """The nearest float, null where the cell is NaN."""
         number = self.dialect.nearest(operand.cell, operand.kind)
         if not operand.column or operand.kind.name != "float":
             return number
         return self.dialect.where(self.dialect.present(operand.cell, operand.kind), number)
 
-    def _moment(self, operand: Compiled, *, hour: bool = False) -> tuple[Kind, Expression]:
+    def _moment(self, operand: CompiledOperand, *, hour: bool = False) -> tuple[Kind, Expression]:
         """A date, or a timestamp in whole microseconds, of the years 1 to 9999; else null."""
         name = operand.kind.name
         if operand.family not in ("moment", "instant"):
@@ -227,13 +227,17 @@ class Operands:
             cell = self.dialect.calendar_day(cell)
         return kind, self._within_years(operand, cell) if operand.column else cell
 
-    def _within_years(self, operand: Compiled, value: Expression) -> Expression:
+    def _within_years(self, operand: CompiledOperand, value: Expression) -> Expression:
         zone = UTC if operand.kind.name == "instant" else None
         first, last = (end.replace(tzinfo=zone) for end in _ENDS)
         return self._between(operand, (">=", first), ("<=", last), value)
 
     def _between(
-        self, operand: Compiled, low: tuple[str, Any], high: tuple[str, Any], value: Expression
+        self,
+        operand: CompiledOperand,
+        low: tuple[str, Any],
+        high: tuple[str, Any],
+        value: Expression,
     ) -> Expression:
         """The value where the cell is within two bounds, else null. The cell is a column."""
         bounds = []
@@ -248,7 +252,7 @@ class Operands:
                 bounds.append(self.dialect.truth(False))
         return self.dialect.where(reduce(operator.and_, bounds), value) if bounds else value
 
-    def _cast(self, operand: Compiled, to: str) -> Expression:
+    def _cast(self, operand: CompiledOperand, to: str) -> Expression:
         d, kind, family = self.dialect, operand.kind, operand.family
         match to:
             case "text" if family == "text":
@@ -282,7 +286,7 @@ class Operands:
             return moment
         return self.dialect.midnight(moment) if to == "timestamp" else self.dialect.day(moment)
 
-    def _whole(self, operand: Compiled) -> Expression:
+    def _whole(self, operand: CompiledOperand) -> Expression:
         """A number truncated toward zero; null beyond 64 bits."""
         d, kind = self.dialect, operand.kind
         if kind.name == "float":
@@ -294,7 +298,7 @@ class Operands:
             return self._between(operand, *bounds, d.whole_part(operand.cell, kind))
         return d.narrowed(operand.cell)
 
-    def _when(self, operand: When) -> Compiled:
+    def _when(self, operand: When) -> CompiledOperand:
         values = [None if each is None else self.compiled(each) for each in operand.values]
         given = [each for each in values if each is not None]
         families = sorted({each.family for each in given})
@@ -310,11 +314,11 @@ class Operands:
             self.dialect.nothing(kind) if each is None else self._converted(each, kind)
             for each in values
         ]
-        return Compiled(
+        return CompiledOperand(
             kind, self.dialect.cases(list(zip(conditions, results, strict=False)), results[-1])
         )
 
-    def _converted(self, operand: Compiled, kind: Kind) -> Expression:
+    def _converted(self, operand: CompiledOperand, kind: Kind) -> Expression:
         match kind.name:
             case "integer" | "boolean":
                 cell = self.dialect.typed(operand.cell) if operand.column else operand.cell
@@ -344,7 +348,7 @@ class Operands:
                 outcome = self.dialect.present(each.cell, each.kind) & outcome
         return outcome
 
-    def _comparable(self, a: Compiled, b: Compiled) -> tuple[Expression, Expression]:
+    def _comparable(self, a: CompiledOperand, b: CompiledOperand) -> tuple[Expression, Expression]:
         d, kinds = self.dialect, (a.kind, b.kind)
         match a.family:
             case "number" if not all(kind.name == "integer" for kind in kinds):

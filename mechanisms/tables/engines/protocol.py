@@ -11,7 +11,7 @@ import attrs
 
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
-from mechanisms.tables.requests.discovery import Discovery, Found
+from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.data.cells import Array
@@ -137,7 +137,7 @@ class Engine(ABC):
         """
         raise TypeError(_FINDS_NONE)
 
-    def find(self, plan: Any) -> Iterator[Found]:
+    def find(self, plan: Any) -> Iterator[FoundKeys]:
         """The keys that occur, in the order of Python's values, with their counts."""
         raise TypeError(_FINDS_NONE)
 

@@ -13,8 +13,8 @@ from mechanisms.tables.expressions.operands import (
     Cast,
     DatePart,
     Expressed,
+    ExpressionNode,
     Literal,
-    Node,
     Operand,
     TextFunction,
     Truncated,
@@ -68,7 +68,7 @@ class Column(Expressed):
     operand: Operand = attrs.field(converter=operand_of)
 
     def _compared(self, operator: str, value: Any) -> Comparison | Compared:
-        if isinstance(value, Expressed | Node):
+        if isinstance(value, Expressed | ExpressionNode):
             return Compared(self.operand, operator, value)
         return Comparison(self.operand, operator, value)
 
@@ -231,7 +231,7 @@ def column(name: str) -> Column:
 
 def _operand(value: Any) -> Operand:
     """A column, or a constant as an operand."""
-    return operand_of(value) if isinstance(value, Expressed | Node) else Literal(value)
+    return operand_of(value) if isinstance(value, Expressed | ExpressionNode) else Literal(value)
 
 
 def _value(value: Any) -> Operand | None:
@@ -242,24 +242,24 @@ Cases = tuple[tuple[Predicate, Operand | None], ...]
 
 
 @attrs.frozen(eq=False)
-class Condition:
+class CaseCondition:
     """A predicate that waits for the value of the rows for which it holds."""
 
     _predicate: Predicate
     _cases: Cases = ()
 
-    def then(self, value: Any) -> "Chosen":
+    def then(self, value: Any) -> "ChosenCases":
         """The value where the predicate holds: a column, a constant, or None for missing."""
-        return Chosen((*self._cases, (self._predicate, _value(value))))
+        return ChosenCases((*self._cases, (self._predicate, _value(value))))
 
 
 @attrs.frozen(eq=False)
-class Chosen:
+class ChosenCases:
     """Values chosen by predicates; `otherwise` completes them."""
 
     _cases: Cases
 
-    def when(self, predicate: Predicate) -> Condition:
+    def when(self, predicate: Predicate) -> CaseCondition:
         """A further predicate, for the rows for which none before holds."""
         return attrs.evolve(when(predicate), cases=self._cases)
 
@@ -268,7 +268,7 @@ class Chosen:
         return Column(When(self._cases, _value(value)))
 
 
-def when(predicate: Predicate) -> Condition:
+def when(predicate: Predicate) -> CaseCondition:
     """A column that is chosen by predicates.
 
     `when(column("age") >= 65).then("old").otherwise("young")`; a row takes the value of the first
@@ -278,4 +278,4 @@ def when(predicate: Predicate) -> Condition:
         raise TypeError(
             f'predicate is {quoted(predicate)}; it should be one such as column("age") >= 65'
         )
-    return Condition(predicate)
+    return CaseCondition(predicate)

@@ -19,7 +19,7 @@ from mechanisms.tables.expressions.operands import (
 )
 from mechanisms.tables.expressions.texts import function_of_text
 from mechanisms.tables.expressions.values import (
-    Found,
+    PresentValues,
     Times,
     are_dates,
     everything,
@@ -56,7 +56,7 @@ def operand_cells(dataset: Any, operand: Operand) -> Cells:
             given = operand_cells(dataset, inner)
             there, values = texts(given.values)
             changed = [function_of_text(function, each) for each in values]
-            return _of(given, Found(there, np.fromiter(changed, object, len(changed))))
+            return _of(given, PresentValues(there, np.fromiter(changed, object, len(changed))))
         case DatePart(part, inner):
             given = operand_cells(dataset, inner)
             _require_hours(part, given.values)
@@ -73,7 +73,7 @@ def operand_cells(dataset: Any, operand: Operand) -> Cells:
     raise TypeError(f"a {type(operand).__name__} is no operand")
 
 
-def _of(given: Cells, found: Found) -> Cells:
+def _of(given: Cells, found: PresentValues) -> Cells:
     """The found values as cells of the table."""
     present = given.present.copy()
     present[given.present] = found.there
@@ -107,11 +107,11 @@ def _arithmetic(operator: str, left: Cells, right: Cells) -> Cells:
         values = np.zeros(len(a))
         values[found.there], values[days.there] = found.values, days.values
         there = found.there | days.there
-        found = Found(there, values[there])
+        found = PresentValues(there, values[there])
     return _of(Cells(both, a), found)
 
 
-def _calculated(operator: str, left: Found, right: Found) -> Found:
+def _calculated(operator: str, left: PresentValues, right: PresentValues) -> PresentValues:
     there, a, b = _both(Cells(*left), Cells(*right))
     a, b = _tamed(a), _tamed(b)
     with np.errstate(all="ignore"):
@@ -127,7 +127,7 @@ def _calculated(operator: str, left: Found, right: Found) -> Found:
     result = _tamed(result)
     fits = ~np.isnan(result)
     there[there] = fits
-    return Found(there, result[fits])
+    return PresentValues(there, result[fits])
 
 
 def _tamed(values: Array) -> Array:
@@ -136,13 +136,13 @@ def _tamed(values: Array) -> Array:
         return np.where(size <= LARGEST, np.where(size >= LEAST, values, 0.0), np.nan)
 
 
-def _days_between(left: Times, right: Times) -> Found:
+def _days_between(left: Times, right: Times) -> PresentValues:
     there = left.there & right.there
     mine, theirs = there[left.there], there[right.there]
     dates = left.dates[mine] & right.dates[theirs]
     there[there] = dates
     days = (left.micros[mine] - right.micros[theirs])[dates] // _DAY
-    return Found(there, days.astype(np.float64))
+    return PresentValues(there, days.astype(np.float64))
 
 
 def _require_hours(part: str, values: Array) -> None:
@@ -150,14 +150,14 @@ def _require_hours(part: str, values: Array) -> None:
         raise TypeError("give times: a column of dates has no hours")
 
 
-def _part(part: str, found: Times) -> Found:
+def _part(part: str, found: Times) -> PresentValues:
     if part == "hour":
         there = found.there.copy()
         there[there] = ~found.dates
-        return Found(there, found.micros[~found.dates] // _HOUR % 24)
+        return PresentValues(there, found.micros[~found.dates] // _HOUR % 24)
     days = found.micros // _DAY
     if part == "weekday":
-        return Found(found.there, (days + 3) % 7)
+        return PresentValues(found.there, (days + 3) % 7)
     day = days.astype("M8[D]")
     month = day.astype("M8[M]").astype(np.int64)
     match part:
@@ -169,29 +169,29 @@ def _part(part: str, found: Times) -> Found:
             value = month % 12 + 1
         case _:
             value = days - day.astype("M8[M]").astype("M8[D]").astype(np.int64) + 1
-    return Found(found.there, value)
+    return PresentValues(found.there, value)
 
 
-def _truncated(unit: str, found: Times) -> Found:
+def _truncated(unit: str, found: Times) -> PresentValues:
     if unit == "hour":
         there = found.there.copy()
         there[there] = ~found.dates
         hours = found.micros[~found.dates] // _HOUR * _HOUR
-        return Found(there, hours.astype("M8[us]"))
+        return PresentValues(there, hours.astype("M8[us]"))
     days = found.micros // _DAY
     if unit == "week":
         monday = days - (days + 3) % 7  # never before the year 1, which began on a Monday
-        return Found(found.there, monday.astype("M8[D]"))
+        return PresentValues(found.there, monday.astype("M8[D]"))
     day = days.astype("M8[D]")
     if unit == "quarter":
         month = day.astype("M8[M]").astype(np.int64)
         day = (month // 3 * 3).astype("M8[M]").astype("M8[D]")
     elif unit != "day":
         day = day.astype(f"M8[{unit[0].upper()}]").astype("M8[D]")
-    return Found(found.there, day)
+    return PresentValues(found.there, day)
 
 
-def _cast(values: Array, to: str) -> Found:
+def _cast(values: Array, to: str) -> PresentValues:
     kind = values.dtype.kind
     if to in READ and kind == "U":
         return picked(values.astype(object), READ[to], _DTYPES[to])
@@ -206,18 +206,18 @@ def _cast(values: Array, to: str) -> Found:
             return picked(values, _written, object)
         case "text" if kind == "M" and are_dates(values):
             there, micros, *_ = times(values)
-            return Found(there, (micros // _DAY).astype("M8[D]").astype(str).astype(object))
+            return PresentValues(there, (micros // _DAY).astype("M8[D]").astype(str).astype(object))
         case "date" if kind == "M":
             there, micros, *_ = times(values)
-            return Found(there, (micros // _DAY).astype("M8[D]"))
+            return PresentValues(there, (micros // _DAY).astype("M8[D]"))
         case "timestamp" if kind == "M":
             there, micros, *_ = times(values)
-            return Found(there, micros.astype("M8[us]"))
+            return PresentValues(there, micros.astype("M8[us]"))
         case "boolean" if kind == "b":
             return everything(values)
         case "boolean" if kind in "iu":
             there = (values == 0) | (values == 1)
-            return Found(there, values[there] == 1)
+            return PresentValues(there, values[there] == 1)
     raise TypeError(f"a column of {values.dtype} has no cast to {to}")
 
 
@@ -232,17 +232,17 @@ _DTYPES: dict[str, Any] = {
 }
 
 
-def _whole(values: Array) -> Found:
+def _whole(values: Array) -> PresentValues:
     """Numbers truncated toward zero, within 64 bits."""
     if values.dtype.kind in "bu":
         there = values.astype(np.uint64) < 2**63
-        return Found(there, values[there].astype(np.int64))
+        return PresentValues(there, values[there].astype(np.int64))
     if values.dtype.kind == "i":
         there = values.astype(np.int64) > -(2**63)
-        return Found(there, values[there].astype(np.int64))
+        return PresentValues(there, values[there].astype(np.int64))
     with np.errstate(over="ignore"):  # the constant is infinite as a half
         there = np.abs(values) < 2.0**63
-    return Found(there, np.trunc(values[there]).astype(np.int64))
+    return PresentValues(there, np.trunc(values[there]).astype(np.int64))
 
 
 def _written(cell: Any) -> str | None:
@@ -314,7 +314,7 @@ def _chosen(dataset: Any, operand: When) -> Cells:
 _FAMILIES = {"b": "boolean", "M": "time", "U": "text"} | dict.fromkeys("iuf", "number")
 
 
-def _of_one_family(values: list[Array], *, text: bool) -> list[Found]:
+def _of_one_family(values: list[Array], *, text: bool) -> list[PresentValues]:
     """The cells of the values as one type; `text` says whether a constant is a text.
 
     Raises:
@@ -335,9 +335,11 @@ def _of_one_family(values: list[Array], *, text: bool) -> list[Found]:
         found = [times(each) for each in values]
         days = not mixed and all(map(are_dates, values))
         if days:
-            return [Found(each.there, (each.micros // _DAY).astype("M8[D]")) for each in found]
+            return [
+                PresentValues(each.there, (each.micros // _DAY).astype("M8[D]")) for each in found
+            ]
         if not all(map(are_dates, typed)):
-            return [Found(each.there, each.micros.astype("M8[us]")) for each in found]
+            return [PresentValues(each.there, each.micros.astype("M8[us]")) for each in found]
     if mixed or "U" in kinds or kinds == {"i", "u"}:
         return [everything(np.fromiter(python_values(e), object, len(e))) for e in values]
     if families == {"number"}:

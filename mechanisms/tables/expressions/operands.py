@@ -27,7 +27,7 @@ MOST_COMPUTED = 1_000
 """The largest number of parts of a computed operand."""
 
 
-class Part(ABC):
+class ExpressionPart(ABC):
     """A part of an expression: an operand that is computed, or a predicate."""
 
     depth: int
@@ -46,7 +46,7 @@ class Part(ABC):
         """The public text, such as `amount * 2`."""
 
 
-class Node(Part):
+class ExpressionNode(ExpressionPart):
     """An operand that is computed from cells of one record."""
 
 
@@ -56,7 +56,7 @@ class Expressed(ABC):
     operand: "Operand"
 
 
-Operand: TypeAlias = str | Node
+Operand: TypeAlias = str | ExpressionNode
 """The name of a column, or how its cells are computed."""
 
 
@@ -71,7 +71,7 @@ def operand_of(value: Any) -> Operand:
         return str.__str__(given)
     if type(given) not in NODES:
         raise TypeError(f"column is {quoted(value)}; it should be a name, or column(name)")
-    node: Node = given
+    node: ExpressionNode = given
     return node
 
 
@@ -97,7 +97,7 @@ def columns_of(*parts: Any) -> Iterator[str]:
     for part in parts:
         if isinstance(part, str):
             yield part
-        elif isinstance(part, Part):
+        elif isinstance(part, ExpressionPart):
             yield from columns_of(*part.parts)
 
 
@@ -107,8 +107,10 @@ def _depth(self: Any) -> int:
     Raises:
         ValueError: it nests too deep to be evaluated.
     """
-    depth: int = 1 + max((part.depth for part in self.parts if isinstance(part, Part)), default=0)
-    if not depth <= MOST_NESTED and isinstance(self, Node):
+    depth: int = 1 + max(
+        (part.depth for part in self.parts if isinstance(part, ExpressionPart)), default=0
+    )
+    if not depth <= MOST_NESTED and isinstance(self, ExpressionNode):
         raise ValueError(
             f"write fewer operations: {depth} are nested in each other, {MOST_NESTED} is the most"
         )
@@ -126,8 +128,8 @@ def _size(self: Any) -> int:
     Raises:
         ValueError: it is too large to be evaluated.
     """
-    size: int = 1 + sum(part.size for part in self.parts if isinstance(part, Part))
-    most = MOST_COMPUTED if isinstance(self, Node) else MOST_PARTS
+    size: int = 1 + sum(part.size for part in self.parts if isinstance(part, ExpressionPart))
+    most = MOST_COMPUTED if isinstance(self, ExpressionNode) else MOST_PARTS
     if not size <= most:
         raise ValueError(f"write fewer parts: the expression has {size}, and {most} is the most")
     return size
@@ -171,7 +173,7 @@ def _python_time(value: Any) -> Any:
 
 
 @attrs.frozen
-class Literal(Node):
+class Literal(ExpressionNode):
     """A constant."""
 
     value: Any = attrs.field(converter=_constant, eq=alike)
@@ -205,7 +207,7 @@ def _wrapped(operand: Operand) -> str:
 
 
 @attrs.frozen
-class Arithmetic(Node):
+class Arithmetic(ExpressionNode):
     """`+`, `-`, `*` or `/` of two numbers as 64-bit floats, or the days between two dates."""
 
     operator: str = attrs.field(validator=one_of("+", "-", "*", "/"))
@@ -227,7 +229,7 @@ class Arithmetic(Node):
         return f"{_wrapped(self.left)} {self.operator} {_wrapped(self.right)}"
 
 
-class _OfOne(Node):
+class _OfOne(ExpressionNode):
     """An operand that is computed from one other."""
 
     operand: Operand
@@ -307,13 +309,13 @@ def _result(value: Any) -> Operand | None:
 def _cases(cases: Any) -> tuple[tuple[Any, Operand | None], ...]:
     taken = tuple((predicate, _result(value)) for predicate, value in cases)
     for predicate, _ in taken:
-        if not isinstance(predicate, Part) or isinstance(predicate, Node):
+        if not isinstance(predicate, ExpressionPart) or isinstance(predicate, ExpressionNode):
             raise TypeError(f"a condition is {quoted(predicate)}; it should be a predicate")
     return taken
 
 
 @attrs.frozen
-class When(Node):
+class When(ExpressionNode):
     """The value of the first predicate that holds, or another one; None is a missing cell."""
 
     cases: tuple[tuple[Any, Operand | None], ...] = attrs.field(converter=_cases)

@@ -20,8 +20,8 @@ from mechanisms.tables.expressions.comparisons import OPERATORS, compared, compa
 from mechanisms.tables.expressions.computed import operand_cells
 from mechanisms.tables.expressions.operands import (
     Expressed,
+    ExpressionPart,
     Operand,
-    Part,
     constant_text,
     depth_field,
     operand_name,
@@ -36,7 +36,7 @@ from queryable.wording.quoting import one_of, quoted
 _MOST_SHOWN = 5
 
 
-class Predicate(Part, ABC):
+class Predicate(ExpressionPart, ABC):
     """A yes-or-no question about one record. Combine with `&`, `|` and `~`."""
 
     depth: int = 1

@@ -22,7 +22,7 @@ _DAYS = ("Y", "M", "W", "D")
 _FINE = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
-class Found(NamedTuple):
+class PresentValues(NamedTuple):
     """Which cells have a value, and these values."""
 
     there: Mask
@@ -41,19 +41,19 @@ class Times(NamedTuple):
     instants: Mask
 
 
-def everything(values: Array) -> Found:
+def everything(values: Array) -> PresentValues:
     """All cells have a value."""
-    return Found(np.ones(len(values), dtype=bool), values)
+    return PresentValues(np.ones(len(values), dtype=bool), values)
 
 
-def picked(values: Array, read: Callable[[Any], Any], dtype: Any) -> Found:
+def picked(values: Array, read: Callable[[Any], Any], dtype: Any) -> PresentValues:
     """The values that a function gives of each cell, without those that are None."""
     listed = [None if cell is None else safely(read, cell) for cell in python_values(values)]
     there = np.fromiter((each is not None for each in listed), dtype=bool, count=len(listed))
     given = [each for each in listed if each is not None]
     if dtype is object:
-        return Found(there, np.fromiter(given, dtype=object, count=len(given)))
-    return Found(there, np.array(given, dtype=dtype))
+        return PresentValues(there, np.fromiter(given, dtype=object, count=len(given)))
+    return PresentValues(there, np.array(given, dtype=dtype))
 
 
 def nearest(number: Fraction | Decimal | float) -> float:
@@ -71,7 +71,7 @@ def _float_of(cell: Any) -> float | None:
     return None if exact is None else nearest(exact)
 
 
-def numbers(values: Array) -> Found:
+def numbers(values: Array) -> PresentValues:
     """Numbers as the nearest 64-bit floats; booleans are no numbers.
 
     Raises:
@@ -85,7 +85,7 @@ def numbers(values: Array) -> Found:
         return everything(values.astype(np.float64))
 
 
-def texts(values: Array) -> Found:
+def texts(values: Array) -> PresentValues:
     """Texts as Python's strings.
 
     Raises:

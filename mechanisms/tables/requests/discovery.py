@@ -60,7 +60,7 @@ class Discovery:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Found:
+class FoundKeys:
     """Some of the keys that occur. Private.
 
     Args:
@@ -110,7 +110,7 @@ def max_keys_of(value: Any) -> int:
 
 def in_batches(
     rows: Iterator[tuple[Any, ...]], values: Callable[[Any], Key | None]
-) -> Iterable[Found]:
+) -> Iterable[FoundKeys]:
     """Keys and counts that an engine returns row by row, the count last.
 
     Args:
@@ -130,8 +130,8 @@ def in_batches(
         yield listed(keys, counts)
 
 
-def listed(keys: list[Key], counts: list[int]) -> Found:
+def listed(keys: list[Key], counts: list[int]) -> FoundKeys:
     """Keys in a list, with their counts."""
-    return Found(
+    return FoundKeys(
         np.array(counts, dtype=np.int64), lambda places: [keys[i] for i in places.tolist()]
     )

@@ -13,7 +13,7 @@ from mechanisms.tables.requests.arrays import as_python, empty_columns, kind_of_
 from mechanisms.tables.requests.discovery import (
     MOST_BYTES,
     Discovery,
-    Found,
+    FoundKeys,
     Key,
     require_discoverable,
 )
@@ -27,7 +27,7 @@ _EPOCH = date(1970, 1, 1)
 _DAYS = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 
 
-def found_in_arrays(dataset: Any, asked: Discovery) -> Iterator[Found]:
+def found_in_arrays(dataset: Any, asked: Discovery) -> Iterator[FoundKeys]:
     """The keys that occur, in their order, with a count for each."""
     if asked.per is not None:
         raise TypeError(needs_table(asked.per))
@@ -52,7 +52,7 @@ def found_in_arrays(dataset: Any, asked: Discovery) -> Iterator[Found]:
         ]
         return list(zip(*found, strict=True))
 
-    yield Found(counts.astype(np.int64), keys)
+    yield FoundKeys(counts.astype(np.int64), keys)
 
 
 def _coded(dataset: Any, column: Any) -> tuple[Mask, Array, Sequence[Any]]:

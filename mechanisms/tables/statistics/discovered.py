@@ -17,7 +17,7 @@ from mechanisms.sampling.integers import added
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.tables.expressions.operands import Operand, operand_of
 from mechanisms.tables.expressions.predicates import Where, describe, where_field
-from mechanisms.tables.requests.discovery import Discovery, Found, Key, max_keys_of
+from mechanisms.tables.requests.discovery import Discovery, FoundKeys, Key, max_keys_of
 from mechanisms.tables.requests.found_in_arrays import found_in_arrays, require_found
 from mechanisms.tables.requests.keys import ReleasedKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
@@ -130,7 +130,7 @@ class DiscoveredKeys(Releasable, Checked):
         """
         require_found(dataset, self.discovery)
 
-    def found(self, dataset: Any) -> Iterator[Found]:
+    def found(self, dataset: Any) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with their exact counts. Private."""
         if isinstance(dataset, Tabular):
             yield from dataset.found(self.discovery)

@@ -22,7 +22,7 @@ from queryable.data.cells import Array
 
 
 @attrs.frozen
-class Entry:
+class MatrixEntry:
     """A place in M, or in v where `column` is None, and what a sum is multiplied by there."""
 
     row: int
@@ -36,7 +36,7 @@ class Known:
 
     low: Fraction
     high: Fraction
-    entries: tuple[Entry, ...]
+    entries: tuple[MatrixEntry, ...]
 
     @property
     def middle(self) -> Fraction:
@@ -46,8 +46,8 @@ class Known:
 
 def rows(low: int, high: int, size: int) -> Known:
     """The number of rows, which is also half of twice every square; `size`: the columns of x."""
-    squares = (Entry(i, i, Fraction(1, 2)) for i in range(1, size + 1))
-    return Known(Fraction(low), Fraction(high), (Entry(0, 0, Fraction(1)), *squares))
+    squares = (MatrixEntry(i, i, Fraction(1, 2)) for i in range(1, size + 1))
+    return Known(Fraction(low), Fraction(high), (MatrixEntry(0, 0, Fraction(1)), *squares))
 
 
 def product(i: int, j: int, low: Fraction, high: Fraction, size: int) -> Known:
@@ -56,10 +56,10 @@ def product(i: int, j: int, low: Fraction, high: Fraction, size: int) -> Known:
     Column 0 is the constant 1, then come those of x; y has the number size + 1.
     """
     if j > size:
-        return Known(low, high, (Entry(i, None, Fraction(1)),))
+        return Known(low, high, (MatrixEntry(i, None, Fraction(1)),))
     if i == j:
-        return Known(low, high, (Entry(i, i, Fraction(1, 2)),))
-    return Known(low, high, (Entry(i, j, Fraction(1)), Entry(j, i, Fraction(1))))
+        return Known(low, high, (MatrixEntry(i, i, Fraction(1, 2)),))
+    return Known(low, high, (MatrixEntry(i, j, Fraction(1)), MatrixEntry(j, i, Fraction(1))))
 
 
 def solved(sums: list[Known], wanted: list[tuple[Fraction, list[Fraction]]]) -> Array:
@@ -122,7 +122,7 @@ def _inverse(sums: list[Known], size: int) -> Any:
     return inverse
 
 
-def _vector(entries: tuple[Entry, ...], near: list[Any], size: int) -> list[Any]:
+def _vector(entries: tuple[MatrixEntry, ...], near: list[Any], size: int) -> list[Any]:
     vector = [arb(0) for _ in range(size)]
     for entry in entries:
         share = _ball(entry.share, entry.share)

@@ -15,22 +15,22 @@ from queryable.view import View
 
 
 @attrs.frozen
-class Node:
+class StrategyNode:
     """The query after a view (None to stop), and the next node for each answer."""
 
     query: Any = None
-    branches: "tuple[tuple[Hashable, Node], ...]" = attrs.field(default=(), repr=False)
+    branches: "tuple[tuple[Hashable, StrategyNode], ...]" = attrs.field(default=(), repr=False)
 
-    def after(self, answer: Hashable) -> "Node":
+    def after(self, answer: Hashable) -> "StrategyNode":
         """Return the node after an answer; a stop if the tree does not contain the answer."""
-        return next((node for seen, node in self.branches if seen == answer), Node())
+        return next((node for seen, node in self.branches if seen == answer), StrategyNode())
 
 
 @attrs.frozen
 class Strategy:
     """A deterministic adversary as a tree; call it with a view, or print it."""
 
-    root: Node
+    root: StrategyNode
 
     def __call__(self, view: View) -> Any:
         """Return the next query, or None to stop."""
@@ -51,7 +51,7 @@ class Strategy:
 _LONGEST = 5000
 
 
-def _lines(node: Node, indent: str) -> Iterator[str]:
+def _lines(node: StrategyNode, indent: str) -> Iterator[str]:
     for answer, below in node.branches:
         yield f"{indent}{answer!r} -> {move_text(below.query)}"
         yield from _lines(below, indent + "  ")

@@ -28,13 +28,13 @@ ViewLaw = Mapping[Hashable, Chance]
 
 
 @attrs.frozen
-class Wrong:
+class SeenError:
     """A query error as an answer that an adversary sees."""
 
     text: str
 
     @classmethod
-    def of(cls, error: QueryError) -> "Wrong":
+    def of(cls, error: QueryError) -> "SeenError":
         """Make the answer from the error's type and message."""
         return cls(f"{type(error).__name__}: {error}")
 
@@ -179,7 +179,7 @@ class _Steps:
         except QueryError as error:
             if not self.errors:
                 raise
-            return [(Fraction(1), (state, Wrong.of(error)))]
+            return [(Fraction(1), (state, SeenError.of(error)))]
 
 
 def merged(weights: Sequence[tuple[Any, Chance]]) -> Sequence[tuple[Any, Chance]]:

@@ -24,7 +24,7 @@ from composition import (
 from composition.proofs import ask, require_known
 from composition.rules import Additive
 from composition.validity import COIN
-from composition.verdicts import Column, Proven
+from composition.verdicts import CompositionKind, Proven
 from queryable import (
     FDP,
     ZCDP,
@@ -178,7 +178,7 @@ def test_a_stated_theorem_does_not_settle_open_problems() -> None:
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_basic_composition_of_each_measure_is_proven(loss: Loss) -> None:
     """`FiltCon` admits it by default, and `ConComp` adds such losses."""
-    for column in Column:
+    for column in CompositionKind:
         assert ask(Basic(), loss.measure, column).theorem
     require_known(loss)
 
@@ -212,8 +212,8 @@ def test_the_open_case_is_admitted_by_its_declared_conversion(made: Any) -> None
 
 def test_noninteractive_children_compose_as_sequential_ones() -> None:
     """The theorems on sequential composition are about noninteractive mechanisms."""
-    assert Filt(ZCDP(1)).proof.column is Column.SEQUENTIAL
-    assert FiltCon(ZCDP(1)).proof.column is Column.ADAPTIVE
+    assert Filt(ZCDP(1)).proof.column is CompositionKind.SEQUENTIAL
+    assert FiltCon(ZCDP(1)).proof.column is CompositionKind.ADAPTIVE
 
 
 def test_advice_names_what_the_table_admits() -> None:
@@ -236,9 +236,9 @@ def test_a_filter_of_an_accumulator_is_as_proven_as_the_accumulator() -> None:
     assert FiltCon(ApproxDP(1, "1e-6"), filter_of(odometer)).proof.cell == (
         OdomCon(ZCDP, odometer).proof.cell
     )
-    assert ask(accumulator_of(ViaZCDP(), ApproxDP, "1e-6"), ApproxZCDP, Column.ADAPTIVE).cell == (
-        ask(ViaZCDP(), ApproxZCDP, Column.ADAPTIVE).cell
-    )
+    assert ask(
+        accumulator_of(ViaZCDP(), ApproxDP, "1e-6"), ApproxZCDP, CompositionKind.ADAPTIVE
+    ).cell == (ask(ViaZCDP(), ApproxZCDP, CompositionKind.ADAPTIVE).cell)
 
 
 @attrs.frozen

@@ -25,7 +25,7 @@ from composition.validity import as_markdown
 from composition.verdicts import (
     COMPOSED,
     Cell,
-    Column,
+    CompositionKind,
     Kind,
     Proven,
     Remark,
@@ -66,39 +66,39 @@ class Growing(Toy):
         return (state + 100, None) if isinstance(query, Update) else super().step(state, query)
 
 
-def children(kind: Kind, column: Column) -> InteractiveMechanism[Any]:
+def children(kind: Kind, column: CompositionKind) -> InteractiveMechanism[Any]:
     """Return a child of this kind; in approximate zCDP it has a coin where the column needs one."""
-    if column is Column.GROWING:
+    if column is CompositionKind.GROWING:
         return Growing(SMALL[kind])
-    coined = kind is ApproxZCDP and column is not Column.SEQUENTIAL
+    coined = kind is ApproxZCDP and column is not CompositionKind.SEQUENTIAL
     return (RandomWord if coined else Toy)(SMALL[kind])
 
 
-def composed(kind: Kind, rule: Any, column: Column) -> InteractiveMechanism[Any]:
+def composed(kind: Kind, rule: Any, column: CompositionKind) -> InteractiveMechanism[Any]:
     """Return the compositor whose launches a cell is about."""
     child = children(kind, column)
     if rule is Way.PARTS:
         return Parallel(Partition("k", ["a", "b"]), {"a": child, "b": child})
-    if column is Column.GROWING and kind is FDP and rule is Basic:
+    if column is CompositionKind.GROWING and kind is FDP and rule is Basic:
         return ConComp([child, child])
     if rule is Way.OPTIMAL:
         return ConComp([child, child], delta="1e-6")
-    if column is Column.FIXED:
+    if column is CompositionKind.FIXED:
         return ConComp([child, child])
     if rule is Way.ONE:
         return Universal(BUDGETS[kind])
     if rule is Way.REALISED:
         return ExPost(BUDGETS[kind])
-    made, sequential = rule_for(rule, kind), column is Column.SEQUENTIAL
+    made, sequential = rule_for(rule, kind), column is CompositionKind.SEQUENTIAL
     if isinstance(made, Accumulator):
         return (OdomSeq if sequential else OdomCon)(made.measure, made)
     budget = BUDGETS[kind if rule is Basic else ApproxDP]
     return (FiltSeq if sequential else FiltCon)(budget, made)
 
 
-def admits(compositor: InteractiveMechanism[Any], kind: Kind, column: Column) -> bool:
+def admits(compositor: InteractiveMechanism[Any], kind: Kind, column: CompositionKind) -> bool:
     """Return whether the compositor launches such a child, and passes batches to it."""
-    if column is Column.GROWING:
+    if column is CompositionKind.GROWING:
         return grows(compositor, kind)
     if isinstance(compositor, ConComp | Parallel):
         with suppress(ValueError):  # curves of parts
@@ -115,7 +115,7 @@ def grows(compositor: InteractiveMechanism[Any], kind: Kind) -> bool:
     fixed = isinstance(compositor, ConComp | Parallel)
     state, _ = compositor.init([{"k": "a"}])
     if not fixed:
-        state, _ = compositor.step(state, Launch(children(kind, Column.GROWING)))
+        state, _ = compositor.step(state, Launch(children(kind, CompositionKind.GROWING)))
     state, answer = compositor.step(state, Update([{"k": "b"}]))
     assert answer is None
     if isinstance(compositor, Universal):
@@ -129,11 +129,11 @@ ENTRIES = [
     for place, row in enumerate(VALIDITY)
     for kind in row.children
     for rule in row.rules
-    for column in Column
+    for column in CompositionKind
 ]
 
 
-def proven(entry: tuple[int, Kind, Any, Column]) -> bool:
+def proven(entry: tuple[int, Kind, Any, CompositionKind]) -> bool:
     return isinstance(VALIDITY[entry[0]].cell(entry[3]), Proven)
 
 
@@ -146,7 +146,7 @@ PROVEN = [entry for entry in ENTRIES if proven(entry)]
 LEFT = [entry for entry in PROVEN if entry[3] in COMPOSED]
 
 
-def with_cell(place: int, column: Column, cell: Cell) -> tuple[Row, ...]:
+def with_cell(place: int, column: CompositionKind, cell: Cell) -> tuple[Row, ...]:
     """Return the table with one cell changed."""
     changed = attrs.evolve(VALIDITY[place], **{column.value: cell})
     return (*VALIDITY[:place], changed, *VALIDITY[place + 1 :])
@@ -184,9 +184,9 @@ def test_a_cell_decides_about_its_own_launches_only(
 ) -> None:
     """With every other cell set to "no" its launches are admitted; with all cells, none is."""
     place, kind, rule, column = entry
-    none = {each.value: NO for each in Column}
+    none = {each.value: NO for each in CompositionKind}
     nothing = tuple(attrs.evolve(row, **none) for row in VALIDITY)
-    needed = Column if column is Column.GROWING else [column]
+    needed = CompositionKind if column is CompositionKind.GROWING else [column]
     alone = attrs.evolve(
         nothing[place], **{each.value: VALIDITY[place].cell(each) for each in needed}
     )
@@ -231,14 +231,16 @@ def test_a_vouched_rule_is_for_data_that_do_not_change() -> None:
 
 def test_every_combination_has_one_row() -> None:
     """Otherwise another row could replace a removed one."""
-    combinations = [(kind, rule) for _, kind, rule, column in ENTRIES if column is Column.FIXED]
+    combinations = [
+        (kind, rule) for _, kind, rule, column in ENTRIES if column is CompositionKind.FIXED
+    ]
     assert len(set(combinations)) == len(combinations)
 
 
 def test_every_row_has_a_verdict_for_each_kind() -> None:
     """A cell names its theorem, or the open problem and an alternative, or why it is not run."""
     for row in VALIDITY:
-        for column in Column:
+        for column in CompositionKind:
             cell = row.cell(column)
             assert isinstance(cell, Proven | Unproven | Remark)
             match cell:
@@ -257,7 +259,7 @@ def test_the_table_is_printed_for_the_readme() -> None:
     lines = table.splitlines()
     assert len(lines) == 2 + len(VALIDITY)
     for row, line in zip(VALIDITY, lines[2:], strict=True):
-        cells = [row.cell(column) for column in Column]
+        cells = [row.cell(column) for column in CompositionKind]
         assert line == str(row)
         assert ("**no**" in line) == any(isinstance(cell, Unproven) for cell in cells)
     assert [note.split(":")[0] for note in notes] == [

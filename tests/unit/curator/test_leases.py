@@ -12,7 +12,7 @@ import pytest
 import curator
 from composition import FiltCon
 from curator.codec import CODEC
-from curator.leases import KEEPER, Keeper
+from curator.leases import KEEPER, LeaseKeeper
 from curator.ledgers import LeaseError, SQLiteLedger
 from curator.logs.journal import TTL, LedgerJournal
 from queryable import ZCDP, Queryable
@@ -31,7 +31,7 @@ class Clocked:
         self.now = 0.0
         self.ledger = SQLiteLedger(path, clock=lambda: self.now)
         self.go, self.looked = threading.Semaphore(0), threading.Semaphore(0)
-        self.keeper = Keeper(TTL / 6, self._wait)
+        self.keeper = LeaseKeeper(TTL / 6, self._wait)
         self._first = True
 
     def _wait(self, seconds: float) -> None:

@@ -45,7 +45,7 @@ from mechanisms.sampling.choices import Softmax
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.synthetic.domain import columns_field
 from mechanisms.synthetic.graphical import GRID
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from queryable import ApproxDP, Bit, Launch, PureDP, Statistic
 from tests.strategies import TENTH, RandomWord
 from tests.wrong import EITHER, Row, each, named, starred
@@ -99,7 +99,7 @@ def schedule(scales: Any) -> object:
 
 
 def compared(modelled: Any) -> object:
-    return Compared(CITIES, modelled, 1, 0)
+    return ComparedMarginal(CITIES, modelled, 1, 0)
 
 
 def sensitivity(given: Any) -> object:
@@ -182,9 +182,9 @@ ROWS: list[Row] = [
     (compared, ValueError, "shape", [np.zeros((50, 2), dtype=np.int64)]),
     (compared, TypeError, "int64", [np.zeros(2), [0, 0], np.zeros(2, dtype=object)]),
     # would move by 1,000 times the sensitivity
-    (starred(Compared, CITIES, ZEROS), EITHER, "weight is", [(-1000, 0), (0, 0), (0.5, 0)]),
-    (starred(Compared, CITIES, ZEROS), EITHER, "less is", [(1, -1), (1, 0.5)]),
-    (lambda given: Compared(given, ZEROS, 1, 0), TypeError, "Marginal", [Count()]),
+    (starred(ComparedMarginal, CITIES, ZEROS), EITHER, "weight is", [(-1000, 0), (0, 0), (0.5, 0)]),
+    (starred(ComparedMarginal, CITIES, ZEROS), EITHER, "less is", [(1, -1), (1, 0.5)]),
+    (lambda given: ComparedMarginal(given, ZEROS, 1, 0), TypeError, "Marginal", [Count()]),
     # marginals are said to be monotone, and sums are not
     (of_city, TypeError, "GroupBy of a Count", [Count(), Histogram("city", ["a", "b"])]),
     (of_city, TypeError, "GroupBy of a Count", [GroupBy({"city": ["a"]}, Sum("age", -5, 5))]),

@@ -42,7 +42,7 @@ from queryable import (
     Refused,
     interact,
 )
-from queryable.display.history import History
+from queryable.display.history import TreeHistory
 from queryable.errors import RetiredChildError
 from queryable.losses import ExPostBound
 from queryable.receipts import own_loss
@@ -236,7 +236,7 @@ def test_views_have_plain_answers_with_receipts_beside_them() -> None:
     assert (receipt.child, receipt.realised, receipt.nested) == (0, ExPostBound("0.1", 0), 0)
     queries = [Launch(reduction()), Ask(0, Refine())]
     view = interact(ExPost(PureDP(1)), DATA, script(*queries))
-    root = History(ExPost(PureDP(1)), view.opening, enumerate(view), {}).root
+    root = TreeHistory(ExPost(PureDP(1)), view.opening, enumerate(view), {}).root
     assert root.spent == root.children[0].spent == ExPostBound("0.1", 0)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from mechanisms.tables.engines.duckdb.progress import bar_of, count_progress
 from mechanisms.tables.engines.files.cell_formats import CellFormats
 from mechanisms.tables.engines.files.cells import readings
-from mechanisms.tables.engines.files.frames import Frame
+from mechanisms.tables.engines.files.frames import ArrowFrame
 from mechanisms.tables.engines.files.loading import names_of, numbered, stored
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import SETTINGS, Sources, lock_down
@@ -29,15 +29,15 @@ from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.protocol import Choice, Engine, interrupts
 from mechanisms.tables.engines.sql.dialect import identifier
 from mechanisms.tables.engines.sql.found import FindPlan, find_statement, found_by
-from mechanisms.tables.engines.sql.keeping import Keeper
-from mechanisms.tables.engines.sql.kept import Columns, Kept
+from mechanisms.tables.engines.sql.keeping import KeptTables
+from mechanisms.tables.engines.sql.kept import CountedRows, ViewColumns
 from mechanisms.tables.engines.sql.statements import Plan, kind_of_operand, statement_of
 from mechanisms.tables.engines.sql.together import scans
 from mechanisms.tables.engines.sql.types import kind_of
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
-from mechanisms.tables.requests.discovery import Discovery, Found
+from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.data.cells import Array
@@ -110,7 +110,7 @@ class DuckDB(Engine):
         types = {} if types is None else types
         of_cells = {name: dialect.pop(name) for name in _OF_CELLS if name in dialect}
         self.formats = CellFormats(**of_cells)
-        written = source.written if isinstance(source, Frame) else ()
+        written = source.written if isinstance(source, ArrowFrame) else ()
         if not csv and any(name not in written for name in types):
             raise TypeError("types is for CSV files and Python objects; others have their own")
         self.folder = mkdtemp(prefix="queryable-", dir=temp_directory)
@@ -166,7 +166,7 @@ class DuckDB(Engine):
         self._view(relation, *self._positions(relation, opened))
         self.allowed = files.plainly(self.folder)
         lock_down(self._connection, [*opened, *self.allowed.values()], self.folder)
-        self._keeper = Keeper(self._connection)
+        self._keeper = KeptTables(self._connection)
 
     def _view(self, relation: Any, position: str | None, length: int) -> None:
         """Create the view `data`, with further columns for each reading of an undeclared column.
@@ -193,7 +193,7 @@ class DuckDB(Engine):
                 kinds[column] = kind_of(declared)
                 selected.append(f"{text} AS {identifier(column)}")
         filed = frozenset() if self._numbered else frozenset(written)  # frames are numbered
-        self.columns = Columns(tuple(self.kinds), kinds, written, filed=filed)
+        self.columns = ViewColumns(tuple(self.kinds), kinds, written, filed=filed)
         self._selected = ", ".join(selected)
         if position is not None and length < 2**24:  # of more, choosing again is faster
             name = self.columns.own("row")
@@ -231,7 +231,7 @@ class DuckDB(Engine):
         self.sources.require_unchanged()
         names = frozenset(self.kinds)
         with self._lock, interrupts():
-            kept = Kept(per.column, per.max_rows, choice, names, self.columns)
+            kept = CountedRows(per.column, per.max_rows, choice, names, self.columns)
             self._keeper.choose(kept, self._selected)
         self._require_unchanged()
 
@@ -297,7 +297,7 @@ class DuckDB(Engine):
         self.sources.require_unchanged()
         return find_statement(asked, choice, self.columns)
 
-    def find(self, plan: FindPlan) -> Iterator[Found]:
+    def find(self, plan: FindPlan) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with a count for each."""
         self.sources.require_unchanged()
         with self._reading():
@@ -375,8 +375,8 @@ def _files(source: Any) -> Sources:
     return source if isinstance(source, Sources) else Sources()
 
 
-def _frame(source: Any) -> Frame:
-    return source if isinstance(source, Frame) else Frame(source)
+def _frame(source: Any) -> ArrowFrame:
+    return source if isinstance(source, ArrowFrame) else ArrowFrame(source)
 
 
 def _let_go(connection: Any, folder: str) -> None:

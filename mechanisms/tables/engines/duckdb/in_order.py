@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.engines.duckdb.engine import DuckDB
-from mechanisms.tables.engines.duckdb.parts import Part, Stored, every, several, stored
+from mechanisms.tables.engines.duckdb.parts import Part, StoredRows, every, several, stored
 from mechanisms.tables.engines.protocol import interrupts
 from mechanisms.tables.engines.sql.dialect import identifier
 from queryable.data.cells import python_values
@@ -31,7 +31,7 @@ class InOrder:
     """The rows of some parts, in a table."""
 
     root: DuckDB
-    rows: Stored
+    rows: StoredRows
     number: str
 
     def values(self, name: str) -> list[Any]:

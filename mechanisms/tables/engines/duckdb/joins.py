@@ -17,7 +17,7 @@ from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.engines.sql.dialect import identifier
 from mechanisms.tables.engines.sql.found import FindPlan, find_statement
-from mechanisms.tables.engines.sql.kept import Columns, Kept
+from mechanisms.tables.engines.sql.kept import CountedRows, ViewColumns
 from mechanisms.tables.engines.sql.statements import (
     Plan,
     kind_of_operand,
@@ -26,7 +26,7 @@ from mechanisms.tables.engines.sql.statements import (
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
-from mechanisms.tables.requests.discovery import Discovery, Found
+from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.data.cells import Array
@@ -42,7 +42,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 @attrs.frozen(eq=False)
-class Rows(Engine):
+class ViewRows(Engine):
     """The rows of a view of a DuckDB connection, as an engine.
 
     Args:
@@ -56,7 +56,7 @@ class Rows(Engine):
     root: DuckDB
     view: str
     kinds: Mapping[str, Kind]
-    columns: Columns = attrs.field(repr=False)
+    columns: ViewColumns = attrs.field(repr=False)
     formats: Mapping[str, CellFormat] = attrs.field(repr=False)
 
     def ready(self) -> str:
@@ -100,7 +100,7 @@ class Rows(Engine):
         self.root.sources.require_unchanged()
         return attrs.evolve(find_statement(asked, choice, self.columns), view=self.view)
 
-    def find(self, plan: FindPlan) -> Iterator[Found]:
+    def find(self, plan: FindPlan) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with a count for each."""
         return self.root.find(plan)
 
@@ -108,24 +108,30 @@ class Rows(Engine):
         """Do nothing: the rows belong to the table that was opened first."""
 
 
-def rows_of(engine: Engine) -> Rows:
+def rows_of(engine: Engine) -> ViewRows:
     """The rows of a table, joined or not.
 
     Raises:
         TypeError: DuckDB does not have them.
     """
-    if isinstance(engine, Rows):
+    if isinstance(engine, ViewRows):
         engine.ready()
         return engine
     if not isinstance(engine, DuckDB):
         raise TypeError("join tables of files, frames or databases; this is of another engine")
     formats = {name: engine.formats.of(name) for name in engine.columns.written}
-    return Rows(engine, "data", engine.kinds, engine.columns, formats)
+    return ViewRows(engine, "data", engine.kinds, engine.columns, formats)
 
 
 def join_public(
-    left: Rows, right: Rows, on: Pairs, columns: Sequence[str], *, inner: bool, most: int | None
-) -> Rows:
+    left: ViewRows,
+    right: ViewRows,
+    on: Pairs,
+    columns: Sequence[str],
+    *,
+    inner: bool,
+    most: int | None,
+) -> ViewRows:
     """Each row with the public rows of its keys, at most `most` of them.
 
     Args:
@@ -147,7 +153,7 @@ def join_public(
 
 
 def public_rows(
-    right: Rows, keys: Sequence[str], on: Pairs, columns: Sequence[str], most: int | None
+    right: ViewRows, keys: Sequence[str], on: Pairs, columns: Sequence[str], most: int | None
 ) -> tuple[Any, tuple[str, ...]]:
     """The rows of a public table that `join_public` copies, for another engine.
 
@@ -158,22 +164,22 @@ def public_rows(
         An Arrow table, and the names of its key columns.
     """
     rows = f"SELECT * FROM {identifier(right.view)}"
-    own = Columns(right.columns.source, right.columns.kinds, {})
+    own = ViewColumns(right.columns.source, right.columns.kinds, {})
     copy = _copied(right.root, attrs.evolve(right, columns=own), rows, keys, columns)
     copy.limit(most, on)
     return right.root.arrow(copy.name), copy.keys
 
 
 def join_private(
-    left: Rows,
-    right: Rows,
+    left: ViewRows,
+    right: ViewRows,
     on: Pairs,
     columns: Sequence[str],
     units: tuple[PrivacyUnit, PrivacyUnit],
     choices: tuple[Choice, Choice],
     *,
     inner: bool,
-) -> Rows:
+) -> ViewRows:
     """The kept rows of each unit on the left, with those of the same unit on the right.
 
     Raises:
@@ -188,7 +194,9 @@ def join_private(
     return _joined(left, name, copy, [mine for mine, _ in keys], inner=inner)
 
 
-def _key(left: Rows, right: Rows, pair: tuple[str, str], *, unit: bool = False) -> tuple[str, str]:
+def _key(
+    left: ViewRows, right: ViewRows, pair: tuple[str, str], *, unit: bool = False
+) -> tuple[str, str]:
     """SQL of the left cell, and of the right one as a value of the same type; equal or not exactly.
 
     Args:
@@ -216,7 +224,7 @@ def _key(left: Rows, right: Rows, pair: tuple[str, str], *, unit: bool = False) 
     raise unlike(pair, mine, theirs)
 
 
-def key_for(kind: Kind, right: Rows, name: str) -> str:
+def key_for(kind: Kind, right: ViewRows, name: str) -> str:
     """SQL of a public cell as a value that compares with cells of a kind, without a left side.
 
     Raises:
@@ -254,7 +262,7 @@ class _Copy:
     name: str
     keys: tuple[str, ...]
     kinds: Mapping[str, Kind]
-    columns: Columns
+    columns: ViewColumns
     formats: Mapping[str, CellFormat]
 
     def limit(self, most: int | None, on: Pairs) -> None:
@@ -288,13 +296,13 @@ class _Copy:
 
 
 def _copied(
-    root: DuckDB, right: Rows, rows: str, keys: Sequence[str], columns: Sequence[str]
+    root: DuckDB, right: ViewRows, rows: str, keys: Sequence[str], columns: Sequence[str]
 ) -> _Copy:
     """Copy some columns of the right side, where all of its keys are there."""
     kinds = {name: right.kinds[name] for name in columns}
     written = {it: right.columns.written[it] for it in columns if it in right.columns.written}
     names = [*columns, *(column for each in written.values() for column in each.values())]
-    own = Columns(
+    own = ViewColumns(
         tuple(columns),
         {name: right.columns.kinds[name] for name in names},
         written,
@@ -310,7 +318,9 @@ def _copied(
     return _Copy(root, name, named, kinds, own, {it: right.formats[it] for it in written})
 
 
-def _joined(left: Rows, source: str, copy: _Copy, keys: Sequence[str], *, inner: bool) -> Rows:
+def _joined(
+    left: ViewRows, source: str, copy: _Copy, keys: Sequence[str], *, inner: bool
+) -> ViewRows:
     """The view of a table or view on the left, joined with a copy."""
     names = [*left.columns.kinds, *copy.columns.kinds]
     pairs = zip(keys, copy.keys, strict=True)
@@ -321,14 +331,14 @@ def _joined(left: Rows, source: str, copy: _Copy, keys: Sequence[str], *, inner:
         f"CREATE VIEW {identifier(view)} AS SELECT {', '.join(map(identifier, names))} "
         f"FROM {_without_rowid(source)} LEFT JOIN {_without_rowid(copy.name)} ON {matches}{only}"
     )
-    columns = Columns(
+    columns = ViewColumns(
         (*left.columns.source, *copy.columns.source),
         {**left.columns.kinds, **copy.columns.kinds},
         {**left.columns.written, **copy.columns.written},
         filed=left.columns.filed | copy.columns.filed,
     )
     formats = {**left.formats, **copy.formats}
-    return Rows(left.root, view, {**left.kinds, **copy.kinds}, columns, formats)
+    return ViewRows(left.root, view, {**left.kinds, **copy.kinds}, columns, formats)
 
 
 def _without_rowid(name: str) -> str:
@@ -341,8 +351,8 @@ def _fresh(root: DuckDB, name: str) -> str:
     return f"{name} {next(root.numbers)}"
 
 
-def _kept(rows: Rows, unit: PrivacyUnit, choice: Choice) -> str:
+def _kept(rows: ViewRows, unit: PrivacyUnit, choice: Choice) -> str:
     """The rows of each unit that count, with all columns."""
     columns = rows.columns
     names = frozenset(columns.kinds)
-    return Kept(unit.column, unit.max_rows, choice, names, columns, rows.view).exact()
+    return CountedRows(unit.column, unit.max_rows, choice, names, columns, rows.view).exact()

@@ -13,7 +13,7 @@ from weakref import finalize
 import attrs
 
 from mechanisms.tables.engines.duckdb.engine import DuckDB
-from mechanisms.tables.engines.duckdb.joins import Rows
+from mechanisms.tables.engines.duckdb.joins import ViewRows
 from mechanisms.tables.engines.files.cell_formats import PLAIN, CellFormat
 from mechanisms.tables.engines.files.cells import cast, readings
 from mechanisms.tables.engines.files.folders import sources_of
@@ -25,12 +25,12 @@ from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_fil
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql.dialect import identifier
 from mechanisms.tables.engines.sql.found import FindPlan
-from mechanisms.tables.engines.sql.kept import Kept
+from mechanisms.tables.engines.sql.kept import CountedRows
 from mechanisms.tables.engines.sql.statements import Plan
 from mechanisms.tables.engines.sql.types import kind_of
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
-from mechanisms.tables.requests.discovery import Found
+from mechanisms.tables.requests.discovery import FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.data.cells import Array
 
@@ -39,7 +39,7 @@ _MOST_SCHEMAS = 64
 
 
 @attrs.frozen(eq=False)
-class Stored:
+class StoredRows:
     """Rows of a table or view of the database, which has the columns of the first table.
 
     Args:
@@ -71,12 +71,12 @@ class Filed:
     sources: Sources = attrs.field(repr=False)
 
 
-Part = Stored | Framed | Filed
+Part = StoredRows | Framed | Filed
 
 
 def first_part(root: DuckDB) -> Part:
     """The rows that were there at opening."""
-    return Stored("data", every(root))
+    return StoredRows("data", every(root))
 
 
 def every(root: DuckDB) -> str:
@@ -227,13 +227,13 @@ def _as_read(root: DuckDB, name: str, kind: Kind) -> Kind:
     return kind
 
 
-def _stored(root: DuckDB, name: str, form: Callable[[str], CellFormat]) -> Stored:
+def _stored(root: DuckDB, name: str, form: Callable[[str], CellFormat]) -> StoredRows:
     return stored(root, name, _selected(root, form))
 
 
-def stored(root: DuckDB, name: str, selected: str) -> Stored:
+def stored(root: DuckDB, name: str, selected: str) -> StoredRows:
     """A part that is a table of the database, which is dropped with it."""
-    part = Stored(name, selected)
+    part = StoredRows(name, selected)
     finalize(part, root.unused.append, f"DROP TABLE {identifier(name)}")
     return part
 
@@ -278,7 +278,7 @@ def _called(kind: Kind) -> str:
 
 
 @attrs.frozen(eq=False)
-class Several(Rows):
+class SeveralParts(ViewRows):
     """The rows of some parts, as a view that is made when it is first read.
 
     Args:
@@ -317,7 +317,7 @@ class Several(Rows):
         self.ready()
         names = frozenset(self.columns.kinds)
         with self._read(), self.root._lock, interrupts():
-            kept = Kept(per.column, per.max_rows, choice, names, self.columns, self.view)
+            kept = CountedRows(per.column, per.max_rows, choice, names, self.columns, self.view)
             self.root._keeper.choose(kept, ", ".join(map(identifier, self.columns.kinds)))
 
     def run(self, plan: Plan) -> list[tuple[int, ...]] | Array:
@@ -332,7 +332,7 @@ class Several(Rows):
         with self._read():
             return self.root.run_together(plans)
 
-    def find(self, plan: FindPlan) -> Iterator[Found]:
+    def find(self, plan: FindPlan) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with a count for each."""
         self.ready()
         with self._read():
@@ -346,7 +346,7 @@ class Several(Rows):
 class _Read:
     """While rows are read: files are checked before and after."""
 
-    rows: Several
+    rows: SeveralParts
 
     def __enter__(self) -> None:
         self.rows.require_unchanged()
@@ -362,12 +362,12 @@ class _Read:
             raise
 
 
-def several(root: DuckDB, parts: Callable[[], Sequence[Part]]) -> Several:
+def several(root: DuckDB, parts: Callable[[], Sequence[Part]]) -> SeveralParts:
     """An engine over parts. It reads nothing yet."""
     formats = {name: root.formats.of(name) for name in root.columns.written}
     columns = attrs.evolve(root.columns, position=None, length=0)
     view = f"grown {next(root.numbers)}"
-    return Several(root, view, root.kinds, columns, formats, parts)
+    return SeveralParts(root, view, root.kinds, columns, formats, parts)
 
 
 def _together(root: DuckDB, parts: Sequence[Part]) -> tuple[list[str], str]:
@@ -380,7 +380,7 @@ def _together(root: DuckDB, parts: Sequence[Part]) -> tuple[list[str], str]:
     files: dict[tuple[Any, ...], list[str]] = {}
     for part in parts:
         match part:
-            case Stored(name, selected):
+            case StoredRows(name, selected):
                 selects.append(f"SELECT {selected} FROM {identifier(name)}")
             case Framed(table):
                 frames.setdefault(str(table.schema.remove_metadata()), []).append(table)

@@ -11,10 +11,10 @@ import attrs
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.duckdb.in_order import InOrder
-from mechanisms.tables.engines.duckdb.joins import Rows
+from mechanisms.tables.engines.duckdb.joins import ViewRows
 from mechanisms.tables.engines.duckdb.parts import Part, every, several, stored
 from mechanisms.tables.engines.sql.dialect import DuckDBDialect, identifier
-from mechanisms.tables.engines.sql.kept import Columns, identity_of
+from mechanisms.tables.engines.sql.kept import ViewColumns, identity_of
 
 
 @attrs.frozen(eq=False)
@@ -28,7 +28,7 @@ class Recorded:
         parts: what the rows were copied from.
     """
 
-    rows: Rows
+    rows: ViewRows
     copied: InOrder
     count: int
     parts: tuple[Part, ...] = attrs.field(repr=False)
@@ -66,7 +66,7 @@ def recorded(
         f"SELECT coalesce(max({identifier(record)}) + 1, 0) FROM {identifier(name)}"
     )
     return Recorded(
-        Rows(root, name, engine.kinds, attrs.evolve(columns, record=record), engine.formats),
+        ViewRows(root, name, engine.kinds, attrs.evolve(columns, record=record), engine.formats),
         InOrder(root, stored(root, name, every(root)), identifier(record)),
         count,
         tuple(parts),
@@ -90,7 +90,7 @@ def _rows(view: str, record: str, earlier: Recorded | None) -> str:
     )
 
 
-def _units(rows: str, columns: Columns, identity: str, earlier: Recorded | None) -> str:
+def _units(rows: str, columns: ViewColumns, identity: str, earlier: Recorded | None) -> str:
     """Rows with the numbers of their units: known ones, and then those of units that are new."""
     record, unit = identifier(columns.own("record")), identifier(columns.own("place"))
     if earlier is None:

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.tables.engines.files.misread import Finding
+from mechanisms.tables.engines.files.misread import MisreadFinding
 from mechanisms.tables.engines.files.objects import as_text, categories_as_text, chunked
 from mechanisms.tables.engines.files.samples import SAMPLED
 from mechanisms.tables.engines.files.validity import valid_cells
@@ -20,7 +20,7 @@ _DAYS = 2**31 - 1
 
 
 @attrs.frozen
-class Frame:
+class ArrowFrame:
     """An Arrow table of a frame, an array or a dict of columns.
 
     Args:
@@ -36,10 +36,10 @@ class Frame:
     guessed: tuple[str, ...] = ()
     invalid: Mapping[str, int] = attrs.field(factory=dict, repr=False)
     unread: Mapping[str, int] = attrs.field(factory=dict, repr=False)
-    notes: tuple[Finding, ...] = attrs.field(default=(), repr=False)
+    notes: tuple[MisreadFinding, ...] = attrs.field(default=(), repr=False)
 
 
-def as_arrow(source: Any) -> Frame:
+def as_arrow(source: Any) -> ArrowFrame:
     """A pandas, polars or Arrow frame, a structured array or a dict of columns as an Arrow table.
 
     Raises:
@@ -61,7 +61,7 @@ def as_arrow(source: Any) -> Frame:
     invalid = zip(table.column_names, before, after, strict=True)
     frames = {name: column for name, column in given.items() if hasattr(column, "iloc")}
     written = tuple(name for name, column in given.items() if _of_objects(column))
-    return Frame(
+    return ArrowFrame(
         valid,
         written,
         tuple(name for name, it in frames.items() if _is_text(it) and name not in written),
@@ -71,7 +71,7 @@ def as_arrow(source: Any) -> Frame:
     )
 
 
-def _notes(frames: Mapping[str, Any], table: Any) -> Iterator[Finding]:
+def _notes(frames: Mapping[str, Any], table: Any) -> Iterator[MisreadFinding]:
     """Columns of pandas whose type seems to follow from a missing cell."""
     import pyarrow.compute as pc
 
@@ -89,7 +89,7 @@ def _notes(frames: Mapping[str, Any], table: Any) -> Iterator[Finding]:
                 "floats that are whole numbers, or missing: pandas makes integers float if one is "
                 f"missing, so that one row decides about the type; {remedy}"
             )
-            yield Finding(name, text, True, remedy)
+            yield MisreadFinding(name, text, True, remedy)
 
 
 def _columns(source: Any) -> list[tuple[str, Any]]:

@@ -11,8 +11,8 @@ import numpy as np
 from mechanisms.tables.engines.files.cell_formats import PLAIN, CellFormats
 from mechanisms.tables.engines.files.cells import cast, sql_type
 from mechanisms.tables.engines.files.csv_files import csv_files
-from mechanisms.tables.engines.files.frames import Frame
-from mechanisms.tables.engines.files.misread import Finding, Misread
+from mechanisms.tables.engines.files.frames import ArrowFrame
+from mechanisms.tables.engines.files.misread import Misread, MisreadFinding
 from mechanisms.tables.engines.files.opening import Sources
 from mechanisms.tables.engines.files.samples import SAMPLED, Sample, sampled
 from mechanisms.tables.engines.sql.dialect import identifier
@@ -32,7 +32,7 @@ class Numbered(NamedTuple):
 def numbered(
     connection: Any,
     types: Mapping[str, str],
-    frame: Frame,
+    frame: ArrowFrame,
     formats: CellFormats,
 ) -> Numbered:
     """An Arrow table whose declared columns are read as their types, with numbers of its rows.
@@ -72,11 +72,11 @@ def numbered(
     return Numbered(source.append_column(number, numbers), number, misread)
 
 
-def _of_text(samples: Mapping[str, Sample]) -> Iterator[Finding]:
+def _of_text(samples: Mapping[str, Sample]) -> Iterator[MisreadFinding]:
     """Columns of text that pandas may have made text because of few cells."""
     for name, sample in samples.items():
         if text := sample.decided_by_few():
-            yield Finding(name, text, True, f"convert {name!r} first")
+            yield MisreadFinding(name, text, True, f"convert {name!r} first")
 
 
 def _read(connection: Any, text: Any, declared: str, formats: CellFormats) -> Any:
@@ -187,15 +187,17 @@ def stored(
     return connection.table("stored"), misread
 
 
-def _notes(names: Sequence[str]) -> tuple[Finding, ...]:
+def _notes(names: Sequence[str]) -> tuple[MisreadFinding, ...]:
     """What the header of a CSV file says, which is public."""
     if names[0].lower().startswith("sep=") and len(names) <= 2:
-        return (Finding("", f"the first line, {names[0]!r}, names no column; remove it", True),)
+        return (
+            MisreadFinding("", f"the first line, {names[0]!r}, names no column; remove it", True),
+        )
     marks = [mark for mark in ";\t|," if mark in names[0]] if len(names) == 1 else []
     if not marks:
         return ()
     remedy = f"write sep={marks[0]!r}"
-    return (Finding("", f"the file has one column, {names[0]!r}; {remedy}", True, remedy),)
+    return (MisreadFinding("", f"the file has one column, {names[0]!r}; {remedy}", True, remedy),)
 
 
 def unlike(names: Iterable[str], name: str) -> str:

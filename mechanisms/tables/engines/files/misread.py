@@ -16,7 +16,7 @@ from queryable.errors import MisreadWarning
 
 
 @attrs.frozen
-class Finding:
+class MisreadFinding:
     """One thing that was lost or is probably not read as intended.
 
     Args:
@@ -79,7 +79,7 @@ class Misread:
     unread: Mapping[str, int] = attrs.field(factory=dict)
     encoding: str = "utf-8"
     likely: str = ""
-    notes: tuple[Finding, ...] = ()
+    notes: tuple[MisreadFinding, ...] = ()
     options: bool = True
 
     @property
@@ -87,47 +87,47 @@ class Misread:
         """What was lost or is probably not read as intended; one text each, empty if nothing."""
         return tuple(map(str, self._found()))
 
-    def _found(self) -> Iterator[Finding]:
+    def _found(self) -> Iterator[MisreadFinding]:
         if self.misfits:
             text = (
                 f"{self.misfits:,} rows are missing: they do not parse, or do not have as many "
                 "cells as the header"
             )
-            yield Finding("", text, self._is_most(self.misfits))
+            yield MisreadFinding("", text, self._is_most(self.misfits))
         yield from self.notes
         yield from self._of_encoding()
         for name, lost in self.cells.items():
             if lost and (self.options or not self.undecoded.get(name)):
                 text, remedy = self._type(name)
-                yield Finding(
+                yield MisreadFinding(
                     name, f"{lost:,} cells are no valid {text}", self._is_most(lost), remedy
                 )
         for name, lost in self.too_long.items():
             if lost:
                 text = f"{lost:,} cells are longer than 65,536 bytes and are missing"
-                yield Finding(name, text, self._is_most(lost))
+                yield MisreadFinding(name, text, self._is_most(lost))
         for name, lost in self.unread.items():
             if lost:
                 text = f"{lost:,} objects are no text, number, date or time and are missing"
-                yield Finding(name, text, self._is_most(lost))
+                yield MisreadFinding(name, text, self._is_most(lost))
         for name, sample in self.samples.items():
             if text := sample.finding():
-                yield Finding(name, text, sample.is_most, sample.remedy)
+                yield MisreadFinding(name, text, sample.is_most, sample.remedy)
 
     def _is_most(self, lost: int) -> bool:
         return 2 * lost > self.rows
 
-    def _of_encoding(self) -> Iterator[Finding]:
+    def _of_encoding(self) -> Iterator[MisreadFinding]:
         where, remedy = self.encoding, f"write {encoding_advice(self.likely or 'cp1252')}"
         if not self.options:
             remedy = "write the file again, with text in UTF-8"
         for name, lost in self.undecoded.items():
             if lost:
                 text = f"{lost:,} cells are no text of {where} and are missing; {remedy}"
-                yield Finding(name, text, True, remedy)
+                yield MisreadFinding(name, text, True, remedy)
         if self.likely and not any(self.undecoded.values()):
             text = f"the files are read as {where}, but seem to be {self.likely}; {remedy}"
-            yield Finding("", text, True, remedy)
+            yield MisreadFinding("", text, True, remedy)
 
     def require_decoded(self, column: str) -> None:
         """Check that all cells of a column of a file are text in its encoding.

@@ -23,9 +23,9 @@ from mechanisms.tables.engines.ibis.databases import (
     stream_of,
     within,
 )
-from mechanisms.tables.engines.ibis.found import FindPlan, find_statement
+from mechanisms.tables.engines.ibis.found import IbisFindPlan, find_statement
 from mechanisms.tables.engines.ibis.kept import MOST, KeptRows, running
-from mechanisms.tables.engines.ibis.keys import Keys
+from mechanisms.tables.engines.ibis.keys import UploadedKeys
 from mechanisms.tables.engines.ibis.misread import misread_on
 from mechanisms.tables.engines.ibis.rows import Bounded, Rows
 from mechanisms.tables.engines.ibis.rowwise import require_row_wise
@@ -35,7 +35,7 @@ from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.corrections import no_column
 from mechanisms.tables.expressions.operands import Operand
-from mechanisms.tables.requests.discovery import Discovery, Found, in_batches
+from mechanisms.tables.requests.discovery import Discovery, FoundKeys, in_batches
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.errors import PrivacyWarning
@@ -74,7 +74,7 @@ _MOST_DIGITS = 307
 
 
 @attrs.frozen
-class Plan:
+class IbisPlan:
     """A question as SQL.
 
     Args:
@@ -138,9 +138,9 @@ class Ibis(Engine):
         self._forget()
 
     def _forget(self) -> None:
-        self._last: tuple[str, Plan] | None = None
+        self._last: tuple[str, IbisPlan] | None = None
         self._kept = KeptRows(self.backend)
-        self._keys = Keys(self.backend)
+        self._keys = UploadedKeys(self.backend)
         self._chosen: dict[tuple[Bounded, tuple[str, ...]], tuple[Any, str]] = {}
 
     def kinds_of(self, source: Any) -> dict[str, Kind]:
@@ -172,7 +172,7 @@ class Ibis(Engine):
         """The kind of an operand."""
         return self.rows.compiler(self.source).operand(operand).kind
 
-    def plan(self, request: Request, choice: Choice) -> Plan:
+    def plan(self, request: Request, choice: Choice) -> IbisPlan:
         """Compile the request to one statement. A launch asks twice, so the last plan is cached.
 
         Raises:
@@ -185,7 +185,7 @@ class Ibis(Engine):
         self._last = key, plan
         return plan
 
-    def _planned(self, requests: tuple[Request, ...], choice: Choice) -> Plan:
+    def _planned(self, requests: tuple[Request, ...], choice: Choice) -> IbisPlan:
         """One statement for requests that have the same groups, and count the same rows."""
         per, relation = requests[0].per, self.source
         columns = tuple(sorted({name for each in requests for name in each.columns}))
@@ -201,7 +201,7 @@ class Ibis(Engine):
         if rows is not None and self.database.tested:
             alone = in_front(self.backend, name, chosen, statement)
         require_accepted(self.backend, alone)
-        return Plan(requests, choice, rows, columns, totals, statement, alone)
+        return IbisPlan(requests, choice, rows, columns, totals, statement, alone)
 
     def _choice(self, rows: Bounded, columns: tuple[str, ...]) -> tuple[Any, str]:
         """The counted rows with some columns, as an expression and as SQL."""
@@ -213,12 +213,12 @@ class Ibis(Engine):
             self._chosen[key] = expression, statement_of(self.backend, expression)
         return self._chosen[key]
 
-    def run(self, plan: Plan) -> Iterable[tuple[int, ...]]:
+    def run(self, plan: IbisPlan) -> Iterable[tuple[int, ...]]:
         """The indices and sums of every group, with sums put together from their parts."""
         [found] = self._run(plan)
         return found
 
-    def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
+    def run_together(self, plans: Sequence[IbisPlan]) -> list[list[tuple[int, ...]]]:
         """The same as `run` of each plan, in fewer scans: one for each set of groups."""
         if not plans:
             return []
@@ -246,7 +246,7 @@ class Ibis(Engine):
         with self._guarded():
             self._kept.ready(rows, tuple(sorted(self.kinds)), partial(self._sql, rows))
 
-    def _keep(self, plans: Sequence[Plan]) -> None:
+    def _keep(self, plans: Sequence[IbisPlan]) -> None:
         """Choose the rows that several plans read once, with the columns of all of them."""
         columns: dict[Bounded, dict[str, None]] = {}
         for plan in plans:
@@ -267,14 +267,14 @@ class Ibis(Engine):
             warnings.simplefilter("ignore")  # a warning of the database could depend on the data
             yield
 
-    def _run(self, plan: Plan) -> list[list[tuple[int, ...]]]:
+    def _run(self, plan: IbisPlan) -> list[list[tuple[int, ...]]]:
         """The indices and sums of every group, for each request of the plan."""
         with self._guarded():
             fetched = self._fetched(plan)
         read = [plan.totals.read(row) for row in fetched]
         return [list(each) for each in zip(*read, strict=True)] or [[] for _ in plan.requests]
 
-    def _fetched(self, plan: Plan) -> list[tuple[Any, ...]]:
+    def _fetched(self, plan: IbisPlan) -> list[tuple[Any, ...]]:
         """The rows of the answer, from the kept rows if there are any.
 
         What keeps the database from keeping rows, such as a full disk, fails no question.
@@ -302,11 +302,11 @@ class Ibis(Engine):
         self.upload(expression)
         return statement
 
-    def plan_find(self, asked: Discovery, choice: Choice) -> FindPlan:
+    def plan_find(self, asked: Discovery, choice: Choice) -> IbisFindPlan:
         """Compile what finds keys to one statement."""
         return find_statement(self.backend, self.source, asked, choice, self.rows)
 
-    def find(self, plan: FindPlan) -> Iterator[Found]:
+    def find(self, plan: IbisFindPlan) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with a count for each."""
         with self._guarded():
             rows = stream_of(self.backend, plan.expression, plan.statement)

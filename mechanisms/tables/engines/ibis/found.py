@@ -23,7 +23,7 @@ _FIRST, _LAST = (day.toordinal() - date(1970, 1, 1).toordinal() for day in (date
 
 
 @attrs.frozen
-class FindPlan:
+class IbisFindPlan:
     """A statement over the source, and the kinds of its keys. These are public."""
 
     expression: Any = attrs.field(eq=False, repr=False)
@@ -38,7 +38,7 @@ class FindPlan:
 
 def find_statement(
     backend: Any, source: Any, asked: Discovery, choice: Choice, table: Rows
-) -> FindPlan:
+) -> IbisFindPlan:
     """The statement that finds the keys.
 
     Raises:
@@ -88,7 +88,7 @@ def find_statement(
     found = found.order_by([found[key].asc(nulls_first=False) for key in keys])
     statement = statement_of(backend, found)
     require_accepted(backend, statement)
-    return FindPlan(found, statement, kinds)
+    return IbisFindPlan(found, statement, kinds)
 
 
 def _of_units(

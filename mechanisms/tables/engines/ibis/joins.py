@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from mechanisms.tables.engines.duckdb.joins import EXACT, Pairs, Rows, key_for, public_rows, unlike
+from mechanisms.tables.engines.duckdb.joins import (
+    EXACT,
+    Pairs,
+    ViewRows,
+    key_for,
+    public_rows,
+    unlike,
+)
 from mechanisms.tables.engines.ibis.engine import Ibis, kind_of
 from mechanisms.tables.engines.ibis.keys import in_memory
 from mechanisms.tables.engines.ibis.rows import fresh, text_of
@@ -18,7 +25,7 @@ from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 
 
 def join_public(
-    left: Ibis, right: Rows, on: Pairs, columns: Sequence[str], *, inner: bool, most: int | None
+    left: Ibis, right: ViewRows, on: Pairs, columns: Sequence[str], *, inner: bool, most: int | None
 ) -> Ibis:
     """Each row with the public rows of its keys, as `joins.join_public`."""
     texts = [left.kinds[mine].name == "text" for mine, _ in on]

@@ -47,7 +47,7 @@ def in_memory(backend: Any, rows: Any) -> Any:
     return table.rename({name: each for each, name in safe.items()})
 
 
-class Keys:
+class UploadedKeys:
     """The uploaded keys of one engine. They are public, and stay until the connection ends."""
 
     def __init__(self, backend: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.files.misread import Finding, Misread
+from mechanisms.tables.engines.files.misread import Misread, MisreadFinding
 from mechanisms.tables.engines.ibis.databases import database_of, rows_of, statement_of
 from mechanisms.tables.engines.ibis.dialects import OnSQLite
 from mechanisms.tables.expressions.column_types import Kind
@@ -67,10 +67,10 @@ def _read(on: OnSQLite, cell: Expression, kind: Kind) -> Expression | None:
     return None
 
 
-def _finding(name: str, kind: Kind, lost: int, rows: int) -> Finding:
+def _finding(name: str, kind: Kind, lost: int, rows: int) -> MisreadFinding:
     remedy = _REMEDIES.get(kind.name, _OF_NUMBERS)
     text = (
         f"of the first {rows:,} cells {lost:,} are no {kind.declared or kind.name} and are "
         f"missing; {remedy}"
     )
-    return Finding(name, text, 2 * lost > rows, remedy)
+    return MisreadFinding(name, text, 2 * lost > rows, remedy)

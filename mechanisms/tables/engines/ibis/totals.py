@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.ibis.keys import Keys
+from mechanisms.tables.engines.ibis.keys import UploadedKeys
 from mechanisms.tables.engines.ibis.rows import Rows, caps, fresh
 from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
@@ -62,7 +62,7 @@ def joint(requests: Sequence[Request], most: int) -> list[list[int]]:
 
 
 def totals_of(
-    rows: Any, requests: Sequence[Request], choice: Choice, table: Rows, keys: Keys
+    rows: Any, requests: Sequence[Request], choice: Choice, table: Rows, keys: UploadedKeys
 ) -> Totals:
     """The sums of requests that have the same groups.
 

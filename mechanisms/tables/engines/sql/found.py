@@ -14,14 +14,14 @@ from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql.asked import as_asked
 from mechanisms.tables.engines.sql.dialect import DuckDBDialect, identifier
-from mechanisms.tables.engines.sql.kept import Columns, identity_of
+from mechanisms.tables.engines.sql.kept import ViewColumns, identity_of
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import operand_name
 from mechanisms.tables.requests.discovery import (
     BATCH,
     MOST_BYTES,
     Discovery,
-    Found,
+    FoundKeys,
     Key,
     require_discoverable,
 )
@@ -43,7 +43,7 @@ class FindPlan:
     view: str = "data"
 
 
-def find_statement(asked: Discovery, choice: Choice, columns: Columns) -> FindPlan:
+def find_statement(asked: Discovery, choice: Choice, columns: ViewColumns) -> FindPlan:
     """The statement that finds the keys, of the rows `data`.
 
     Raises:
@@ -112,7 +112,7 @@ def _given(key: str, kind: Kind) -> str:
     return f"CAST({key} AS VARCHAR)" if _is_wide(kind) else key
 
 
-def found_by(connection: Any, plan: FindPlan) -> Iterator[Found]:
+def found_by(connection: Any, plan: FindPlan) -> Iterator[FoundKeys]:
     """Run the statement, and give what it finds in batches."""
     head = ""
     if plan.view != "data":
@@ -125,7 +125,7 @@ def found_by(connection: Any, plan: FindPlan) -> Iterator[Found]:
             yield _found(batch, wide)
 
 
-def _found(batch: Any, wide: list[bool]) -> Found:
+def _found(batch: Any, wide: list[bool]) -> FoundKeys:
     *columns, counts = batch.columns
 
     def keys(places: Array) -> list[Key]:
@@ -136,7 +136,7 @@ def _found(batch: Any, wide: list[bool]) -> Found:
         ]
         return list(zip(*values, strict=True))
 
-    return Found(counts.to_numpy(zero_copy_only=False).astype(np.int64), keys)
+    return FoundKeys(counts.to_numpy(zero_copy_only=False).astype(np.int64), keys)
 
 
 def places_of(places: Array) -> Any:

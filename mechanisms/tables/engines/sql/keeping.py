@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.engines.sql.dialect import identifier
-from mechanisms.tables.engines.sql.kept import Kept
+from mechanisms.tables.engines.sql.kept import CountedRows
 
 MOST = 8
 """How many sets of kept rows there are at most; the one that was asked for first is dropped."""
@@ -20,7 +20,7 @@ _VIEW = "\x1frows"
 """The view of the rows that were chosen before the first question."""
 
 
-class Keeper:
+class KeptTables:
     """The tables of kept rows on one connection.
 
     They are temporary tables: in memory, and in the connection's folder for temporary files beyond
@@ -32,9 +32,9 @@ class Keeper:
         self._tables: dict[tuple[Any, ...], tuple[str | None, frozenset[str]]] = {}
         self._numbers = count(1)
         self._keeps = True
-        self._before: tuple[Kept, str] | None = None
+        self._before: tuple[CountedRows, str] | None = None
 
-    def choose(self, kept: Kept, selected: str) -> None:
+    def choose(self, kept: CountedRows, selected: str) -> None:
         """Choose rows before the first question, from which later ones are chosen.
 
         Without room on disk nothing is chosen.
@@ -57,7 +57,7 @@ class Keeper:
         self._before = kept, name
         self._drop_others()
 
-    def _among(self, kept: Kept) -> Kept:
+    def _among(self, kept: CountedRows) -> CountedRows:
         """The same rows, chosen among those that were chosen before, if these are enough."""
         if self._before is None:
             return kept
@@ -66,7 +66,7 @@ class Keeper:
             return kept
         return attrs.evolve(kept, view=_VIEW) if kept.max_rows <= before.max_rows else kept
 
-    def source(self, kept: Kept) -> str:
+    def source(self, kept: CountedRows) -> str:
         """SQL of the rows, with at least the wanted columns."""
         import duckdb
 
@@ -88,7 +88,7 @@ class Keeper:
         self._run(f"DROP VIEW IF EXISTS temp.{identifier(_VIEW)}")
         self._drop_others()
 
-    def _table(self, kept: Kept) -> str:
+    def _table(self, kept: CountedRows) -> str:
         """The table of these rows. It is made, or made anew with more columns, if need be."""
         name, names = self._tables.get(kept.of, (None, frozenset()))
         if name is None or not kept.names <= names:
@@ -103,7 +103,7 @@ class Keeper:
             self._tables[kept.of] = self._tables.pop(kept.of)
         return name
 
-    def _made(self, kept: Kept, known: str | None) -> str:
+    def _made(self, kept: CountedRows, known: str | None) -> str:
         """A new table of these rows, by the positions of known ones if rows have positions.
 
         So cells that may be long are not held while rows are sorted. All rows that were chosen
@@ -125,7 +125,7 @@ class Keeper:
         self._run(f"CREATE TEMP TABLE {identifier(name)} AS {kept.again(identifier(known))}")
         return name
 
-    def _chosen(self, kept: Kept) -> str:
+    def _chosen(self, kept: CountedRows) -> str:
         """A new table of rows that are chosen now; nothing refers to it if this is interrupted."""
         name = f"chosen {next(self._numbers)}"
         table = identifier(name)
@@ -135,7 +135,7 @@ class Keeper:
             self._settle(name, kept)
         return name
 
-    def _settle(self, name: str, kept: Kept) -> None:
+    def _settle(self, name: str, kept: CountedRows) -> None:
         """Reduce units with too many rows, which tie, to the first ones in the order of all cells.
 
         Mostly these rows are equal in all cells. Then it makes no difference which ones are kept.
@@ -148,7 +148,7 @@ class Keeper:
         else:
             self._run(f"DELETE FROM {table} WHERE {identifier(kept.columns.tied)}")
 
-    def _anew(self, kept: Kept) -> str:
+    def _anew(self, kept: CountedRows) -> str:
         """SQL that chooses the rows each time. It takes two passes, and little room."""
         rows, columns = f"({kept.first()})", kept.columns
         self._drop_others()
@@ -158,7 +158,7 @@ class Keeper:
         others = f"SELECT * FROM {rows} WHERE {identifier(columns.unit)} NOT IN ({among})"
         return f"{others} UNION ALL BY NAME {kept.exact(among)}"
 
-    def _tied(self, rows: str, kept: Kept) -> tuple[str, bool]:
+    def _tied(self, rows: str, kept: CountedRows) -> tuple[str, bool]:
         """A statement whose results are the units with too many rows, and whether cells differ."""
         units = identifier(f"chosen {next(self._numbers)}")
         self._run(f"CREATE TEMP TABLE {units} AS {kept.tied(rows)}")

@@ -21,7 +21,7 @@ from mechanisms.tables.requests.request import Request
 
 
 @attrs.frozen(slots=False)
-class Columns:
+class ViewColumns:
     """The columns of the view `data`.
 
     Args:
@@ -72,7 +72,7 @@ class Columns:
 
 
 @attrs.frozen
-class Kept:
+class CountedRows:
     """The rows that count of each unit.
 
     Args:
@@ -86,7 +86,7 @@ class Kept:
     max_rows: int
     choice: Choice
     names: frozenset[str]
-    columns: Columns = attrs.field(eq=False, repr=False)
+    columns: ViewColumns = attrs.field(eq=False, repr=False)
     view: str = "data"
 
     @property
@@ -211,7 +211,7 @@ class Kept:
         return f"FROM {identifier(self.view)} WHERE {there}"
 
 
-def kept_by(request: Request, choice: Choice, columns: Columns) -> Kept:
+def kept_by(request: Request, choice: Choice, columns: ViewColumns) -> CountedRows:
     """The rows that count for a request, with the columns that it reads."""
     per = request.per
     assert per is not None
@@ -223,14 +223,14 @@ def kept_by(request: Request, choice: Choice, columns: Columns) -> Kept:
             if choice.column is not None:
                 number = columns.written.get(choice.column, {}).get("number")
                 names |= {choice.column, number or choice.column}
-    return Kept(per.column, per.max_rows, choice, frozenset(names), columns)
+    return CountedRows(per.column, per.max_rows, choice, frozenset(names), columns)
 
 
 def capped(
     compiler: Compiler,
     request: Request,
     choice: Choice,
-    columns: Columns,
+    columns: ViewColumns,
     where: Sql,
     selected: str,
     by_key: Callable[[str], str],

@@ -12,7 +12,14 @@ from mechanisms.tables.engines.lifting import lifted
 from mechanisms.tables.engines.protocol import Choice
 from mechanisms.tables.engines.sql.asked import as_asked
 from mechanisms.tables.engines.sql.dialect import DuckDBDialect, Sql, identifier
-from mechanisms.tables.engines.sql.kept import Columns, Kept, capped, is_capped, kept_by, sized
+from mechanisms.tables.engines.sql.kept import (
+    CountedRows,
+    ViewColumns,
+    capped,
+    is_capped,
+    kept_by,
+    sized,
+)
 from mechanisms.tables.engines.sql.keyed import Placing, placings
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
@@ -33,23 +40,23 @@ class Plan:
 
     statement: str
     parameters: tuple[Any, ...]
-    kept: Kept | None = None
+    kept: CountedRows | None = None
     view: str = "data"
     tables: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
-    question: "Question | None" = attrs.field(default=None, eq=False, repr=False)
+    question: "TypedRequest | None" = attrs.field(default=None, eq=False, repr=False)
     many: bool = False
 
 
 @attrs.frozen
-class Question:
+class TypedRequest:
     """A request that reads undeclared columns as it is asked to, of these columns."""
 
     request: Request
     choice: Choice
-    columns: Columns
+    columns: ViewColumns
 
 
-def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Columns) -> Kind:
+def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: ViewColumns) -> Kind:
     """The kind of an operand; that of a column is among `kinds`.
 
     Raises:
@@ -63,11 +70,11 @@ def kind_of_operand(operand: Operand, kinds: Mapping[str, Kind], columns: Column
     return Compiler(DuckDBDialect(), columns.kinds).operand(by.column).kind
 
 
-def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
+def statement_of(request: Request, choice: Choice, columns: ViewColumns) -> Plan:
     """The statement that evaluates a request on the rows `data`, or on the rows `kept` of them."""
     asked = as_asked(request, columns.written, columns.kinds, columns.filed)
     if not asked.sizes and not is_capped(asked):
-        question = Question(asked, choice, columns)
+        question = TypedRequest(asked, choice, columns)
         return attrs.evolve(joint([asked], choice, columns), question=question)
     compiled = Compiled.of([asked], columns)
     [where], [terms] = compiled.selected, compiled.terms
@@ -90,7 +97,7 @@ def statement_of(request: Request, choice: Choice, columns: Columns) -> Plan:
     return compiled.plan(source, totals, further, kept)
 
 
-def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan:
+def joint(requests: Sequence[Request], choice: Choice, columns: ViewColumns) -> Plan:
     """The statement that evaluates requests over the same rows, in the same groups.
 
     Its results have the indices of a group, and then the sums of every request. None of the
@@ -131,7 +138,7 @@ def joint(requests: Sequence[Request], choice: Choice, columns: Columns) -> Plan
     return compiled.plan(compiled.by_key(source), totals, [], rows)
 
 
-def with_columns_of(several: Sequence[Kept]) -> Kept | None:
+def with_columns_of(several: Sequence[CountedRows]) -> CountedRows | None:
     """The same rows with all columns that one of several needs."""
     if not several:
         return None
@@ -174,7 +181,7 @@ class Compiled:
     placed: list[Placing]
 
     @classmethod
-    def of(cls, requests: Sequence[Request], columns: Columns) -> "Compiled":
+    def of(cls, requests: Sequence[Request], columns: ViewColumns) -> "Compiled":
         """Compile requests as they are asked of the columns."""
         dialect, first = DuckDBDialect(), requests[0]
         every = attrs.evolve(first, terms=tuple(term for it in requests for term in it.terms))
@@ -223,7 +230,7 @@ class Compiled:
         """Whether it is faster to add up rows by their cells, and then to place the sums."""
         return len(self.placed) == 1 and self.placed[0].few
 
-    def plan_by_cell(self, rows: str, totals: list[str], kept: Kept | None) -> Plan:
+    def plan_by_cell(self, rows: str, totals: list[str], kept: CountedRows | None) -> Plan:
         """The plan that adds up rows by their cells, which equal one key each at most."""
         sums = [f"sum_{i}" for i in range(len(totals))]
         named = (f"{total} AS {name}" for total, name in zip(totals, sums, strict=True))
@@ -236,7 +243,7 @@ class Compiled:
         rows: str,
         totals: list[str],
         further: list[str],
-        kept: Kept | None,
+        kept: CountedRows | None,
         *,
         grouped: bool = True,
     ) -> Plan:

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from mechanisms.tables.engines.sql.kept import Kept
+from mechanisms.tables.engines.sql.kept import CountedRows
 from mechanisms.tables.engines.sql.statements import Plan, joint, with_columns_of
 from mechanisms.tables.requests.remembered import key_of
 from mechanisms.tables.requests.request import Request
@@ -55,7 +55,7 @@ def scans(plans: Sequence[Plan]) -> tuple[list[Plan], list[Scan]]:
     Plans over the same kept rows ask for the columns of all of them, so that the rows are chosen
     once.
     """
-    kept: dict[Any, list[Kept]] = {}
+    kept: dict[Any, list[CountedRows]] = {}
     alike: dict[Any, list[int]] = {}
     for place, plan in enumerate(plans):
         if plan.kept is not None:

@@ -14,7 +14,7 @@ from curator.access import (
     Added,
     Change,
     Granted,
-    Reach,
+    ReachedRoot,
     Revoked,
     access_of,
     analyst_row,
@@ -71,7 +71,7 @@ def test_a_revoked_token_is_unknown_and_a_new_one_has_the_old_grants() -> None:
     assert access.of_token(ONE) is None
     ada = access.of_token(TWO)
     assert ada is not None
-    assert ada.reach("visits") == Reach("visits", (0,))
+    assert ada.reach("visits") == ReachedRoot("visits", (0,))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_grants_only_add_and_each_has_a_name_of_its_own() -> None:
     ada = access.analysts["ada"]
     assert [grant.title for grant in ada.grants] == ["visits", "calls", "visits/2"]
     assert [grant.root for grant in ada.grants] == ["visits", "calls", "visits:2"]
-    assert ada.reach("visits:2") == Reach("visits", (6,))
+    assert ada.reach("visits:2") == ReachedRoot("visits", (6,))
     assert [ada.reach(each) for each in ("visits/2", "visits:1", "visits:3", "bo", "")] == [
         None
     ] * 5

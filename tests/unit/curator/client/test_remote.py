@@ -12,12 +12,12 @@ import pytest
 from composition import FiltCon
 from curator import connect
 from curator.client import transport
-from curator.service import Reply
+from curator.service import HTTPReply
 from curator.wire import (
     AccessError,
     Head,
+    MessageReply,
     RolledBackError,
-    Told,
     UnavailableError,
     WireError,
     error_body,
@@ -132,9 +132,9 @@ def test_an_interrupted_message_is_asked_once(served: Served) -> None:
 def test_a_curator_that_restarts_is_waited_for(ledger: MemoryLedger, served: Served) -> None:
     table = served.handle()
     search = table(SEARCH)
-    busy = [Reply(503, error_body(UnavailableError("later")))] * 3
+    busy = [HTTPReply(503, error_body(UnavailableError("later")))] * 3
 
-    def after(target: str, reply: Reply) -> Reply | None:
+    def after(target: str, reply: HTTPReply) -> HTTPReply | None:
         if busy:
             served.service = opened(ledger, BUDGET, DATA)
             return busy.pop()
@@ -148,7 +148,7 @@ def test_a_curator_that_restarts_is_waited_for(ledger: MemoryLedger, served: Ser
 
 def test_an_unavailable_curator_is_given_up(served: Served) -> None:
     table = served.handle(patience=0.2)
-    served.after = lambda *_: Reply(503, error_body(UnavailableError("opening again")))
+    served.after = lambda *_: HTTPReply(503, error_body(UnavailableError("opening again")))
     with pytest.raises(UnavailableError, match=r"did not answer for 0\.2 seconds: opening again"):
         table(NOISY)
 
@@ -201,8 +201,10 @@ def test_a_head_that_is_not_later_is_refused(served: Served, seq: int) -> None:
     table(NOISY)
     assert table._root._head.seq == 4
 
-    def older(target: str, reply: Reply) -> Reply:
-        return Reply(200, attrs.evolve(Told.read(reply.body), head=Head(seq, "0" * 64)).written())
+    def older(target: str, reply: HTTPReply) -> HTTPReply:
+        return HTTPReply(
+            200, attrs.evolve(MessageReply.read(reply.body), head=Head(seq, "0" * 64)).written()
+        )
 
     served.after = older
     with pytest.raises(RolledBackError, match="an old copy"):
@@ -339,7 +341,7 @@ def test_the_data_sets(served: Served) -> None:
 
 def test_a_reply_of_another_protocol(served: Served) -> None:
     table = served.handle()
-    served.after = lambda *_: Reply(200, b"<html>")
+    served.after = lambda *_: HTTPReply(200, b"<html>")
     with pytest.raises(WireError, match="not JSON"):
         table(NOISY)
     served.after = None

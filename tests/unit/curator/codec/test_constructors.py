@@ -22,10 +22,10 @@ from mechanisms import (
     column,
 )
 from mechanisms.frugal.spread import Spread
-from mechanisms.synthetic.scores import Compared
+from mechanisms.synthetic.scores import ComparedMarginal
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
-from mechanisms.tables.expressions.operands import Part
+from mechanisms.tables.expressions.operands import ExpressionPart
 from mechanisms.tables.requests.request import Bins, Categories, Combinations
 from queryable import RDP, ZCDP, InteractiveMechanism, PersonInTheMiddle, UserLevel
 from queryable.losses import Loss, ParametricMeasure
@@ -42,8 +42,26 @@ HOSTILE: tuple[Any, ...] = (
 )
 FAMILIES = (
     *(InteractiveMechanism, PersonInTheMiddle, Checked, Releasable, Law, Rule, Accumulator),
-    *(Loss, ParametricMeasure, EventLevel, UserLevel, PrivacyUnit, Partition, Column, Part),
-    *(Categories, Bins, Combinations, Lattice, Compared, Spread, AbsoluteError, RelativeError),
+    *(
+        Loss,
+        ParametricMeasure,
+        EventLevel,
+        UserLevel,
+        PrivacyUnit,
+        Partition,
+        Column,
+        ExpressionPart,
+    ),
+    *(
+        Categories,
+        Bins,
+        Combinations,
+        Lattice,
+        ComparedMarginal,
+        Spread,
+        AbsoluteError,
+        RelativeError,
+    ),
 )
 """Classes on which claims and intervals rest, whether an analyst may send them or not."""
 EXAMPLES = {tag_in(text): text for text in examples()}

@@ -302,7 +302,7 @@ def test_a_child_of_a_person_gets_the_rows_of_the_unit_again(place: Path) -> Non
     marks, stream = marks_of(state), io.BytesIO()
     keeping._Writing(stream, marks).dump(state)
     assert b"haystack" not in stream.getvalue()
-    found = keeping._Reading(io.BytesIO(stream.getvalue()), marks).load()
+    found = keeping._StateReading(io.BytesIO(stream.getvalue()), marks).load()
     inner = found.children["mechanism"].state
     assert inner.own.data is marks["data"]
     assert inner.children[0].state.dataset is marks["growing"]
@@ -361,7 +361,7 @@ def test_other_classes_are_neither_written_nor_read() -> None:
             keeping._Writing(io.BytesIO(), {}).dump(wrong)
     for text in (b"cos\nsystem\n.", b"cbuiltins\neval\n.", b"cbuiltins\ngetattr\n."):
         with pytest.raises(pickle.PicklingError):
-            keeping._Reading(io.BytesIO(text), {}).load()
+            keeping._StateReading(io.BytesIO(text), {}).load()
 
 
 def test_a_key_that_is_in_no_file_keeps_nothing(place: Path) -> None:

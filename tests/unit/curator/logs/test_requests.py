@@ -1,6 +1,6 @@
-from curator.logs.requests import Request, Requests
+from curator.logs.requests import RequestKey, Requests
 
-KEY = Request("0" * 32, "1" * 64)
+KEY = RequestKey("0" * 32, "1" * 64)
 
 
 def test_the_time_of_an_entry_is_that_of_its_message() -> None:

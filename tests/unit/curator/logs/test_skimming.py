@@ -17,8 +17,8 @@ from composition.compositors.state import CompositionState
 from curator.codec import Codec
 from curator.ledgers import BrokenChainError, Event, following
 from curator.logs import skimming
-from curator.logs.reading import Reader
-from curator.logs.requests import Request
+from curator.logs.reading import MessageReader
+from curator.logs.requests import RequestKey
 from curator.logs.story import past_of, story_of
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine, SparseVector, column
 from queryable import ZCDP, ApproxDP, InteractiveError, Launch, PureDP, Queryable
@@ -26,7 +26,7 @@ from queryable.conversation import Node
 from queryable.conversation.recalling import Recall, Unplayed
 from queryable.errors import CodecError, HandleError
 from queryable.running.folding import fold
-from queryable.running.log import Stored
+from queryable.running.log import StoredPart
 from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.chaos import FIRST, STEP, Client
 from tests.curator.test_same_views import in_memory, told, view_of
@@ -212,7 +212,7 @@ def test_a_long_analysis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     handle, memory = opened(ledger, LONG), in_memory(ledger, LONG)
     journal = handle._root.journal  # type: ignore[attr-defined]
     if seed % 2:
-        journal.request = Request("ab" * 16, "cd" * 32)
+        journal.request = RequestKey("ab" * 16, "cd" * 32)
     seconds = counting(10**9, 0.4)
     journal._now = lambda: next(seconds)
     for each in (handle, memory):
@@ -225,7 +225,7 @@ def test_a_long_analysis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = skimmed._root.journal.requests  # type: ignore[attr-defined]
     assert vars(requests) == vars(journal.requests)
     entries = skimmed._root.log.entries  # type: ignore[attr-defined]
-    assert 3 * sum(isinstance(each, Stored) for each in entries) > len(entries)
+    assert 3 * sum(isinstance(each, StoredPart) for each in entries) > len(entries)
     assert skimmed.tree() == memory.tree()
     assert str(skimmed.ledger()) == str(memory.ledger())
     assert skimmed.privacy_loss(2) == memory.privacy_loss(2)
@@ -242,7 +242,7 @@ def test_what_is_charged_as_a_coin_is_remembered(monkeypatch: pytest.MonkeyPatch
     skimmed = assert_same(ledger, case, monkeypatch)
     claims = skimmed._root._now.state.own.claims  # type: ignore[attr-defined]
     assert [each.coined for each in claims.values()] == [True, True, False]
-    assert all(isinstance(each, Stored) for each in skimmed._root.log.entries)  # type: ignore[attr-defined]
+    assert all(isinstance(each, StoredPart) for each in skimmed._root.log.entries)  # type: ignore[attr-defined]
 
 
 def mixed(ledger: MemoryLedger, clients: int, messages: int) -> None:
@@ -336,13 +336,13 @@ def test_an_empty_compositor_is_one_event() -> None:
 def test_a_tree_reads_few_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of launches, refusals and questions it reads no more if there are more of them."""
     read: list[int] = []
-    bodies = Reader._bodies
+    bodies = MessageReader._bodies
 
-    def counted(reader: Reader, place: int) -> Any:
+    def counted(reader: MessageReader, place: int) -> Any:
         read.append(place)
         return bodies(reader, place)
 
-    monkeypatch.setattr(Reader, "_bodies", counted)
+    monkeypatch.setattr(MessageReader, "_bodies", counted)
     counts = []
     for messages in (300, 900):
         ledger = MemoryLedger()

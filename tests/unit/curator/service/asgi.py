@@ -9,7 +9,7 @@ import attrs
 
 from curator.access import AccessStore, Added, Granted, hash_of, make_token
 from curator.service.web.front import Front
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.ticks import Ticks
 from tests.stored import MemoryLedger
 
@@ -140,7 +140,7 @@ class House:
         ):
             self.store.change(Granted(analyst, dataset, child, name, FILTER))
         ticks = {name: Ticks(tick) for name in self.remotes}
-        self.front = Front(self.remotes, Keeper(self.store), ticks)
+        self.front = Front(self.remotes, AsyncAccess(self.store), ticks)
 
     @property
     def asked(self) -> list[tuple[Any, ...]]:

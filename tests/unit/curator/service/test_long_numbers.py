@@ -12,8 +12,8 @@ from composition import ExPost, FiltCon
 from curator.codec import QUERY_LIMITS, encode
 from curator.logs.journal import LedgerJournal
 from curator.service import LocalService
-from curator.service.answering.reading import Reader
-from curator.wire import Tell, Told
+from curator.service.answering.reading import RootReader
+from curator.wire import MessageReply, Tell
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine
 from queryable import ZCDP, Ask, Failed, Launch, PrivacyLossQuery, PureDP
 from queryable.errors import CodecError
@@ -37,7 +37,7 @@ class Asking:
         body = Tell((), text, (), f"{self.number:032x}").written()
         status, reply = self.service.tell((), body)
         assert status == 200, reply
-        return Told.read(reply)
+        return MessageReply.read(reply)
 
     def spent(self) -> Any:
         return json.loads(self.service.status().body)["spent"]
@@ -79,7 +79,7 @@ def test_a_report_that_has_no_text_is_a_wrong_query(monkeypatch: pytest.MonkeyPa
     def no_text(*_: Any) -> str:
         raise CodecError("a number has more than 4000 digits")
 
-    monkeypatch.setattr(Reader, "answer_text", no_text)
+    monkeypatch.setattr(RootReader, "answer_text", no_text)
     told = asking.tell(PrivacyLossQuery(10**399))
     assert (told.new, told.outcome.kind) == (0, "query error")
     monkeypatch.undo()

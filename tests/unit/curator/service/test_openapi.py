@@ -9,9 +9,9 @@ import pytest
 
 from curator.service.openapi import SHAPES, document, written
 from curator.service.routes import ANALYSTS, OWNERS, WATCHED
-from curator.wire import Head, Outcome, Page, Shown, Tell, Told
+from curator.wire import Head, MessageOutcome, MessageReply, Page, ShownExchange, Tell
 from curator.wire.feeds import Fed
-from curator.wire.views import Described
+from curator.wire.views import RootDescription
 from queryable.checks.protection import Protected
 
 FILE = Path(__file__).parents[4] / "docs" / "openapi.json"
@@ -78,10 +78,16 @@ def fits(value: Any, shape: Any) -> bool:
     [
         (Tell((0, "a"), '{"@":"x/1"}', ("a", None), "0" * 32, HEAD).written(), "Tell"),
         (Tell((), "1", (), "0" * 32).written(), "Tell"),
-        (Told(3, 1, HEAD, Outcome("answer", answer="1")).written(), "Told"),
-        (Told(3, 0, HEAD, Outcome("query error", type="a", text="b")).written(), "Told"),
-        (Page((Shown((1,), "1", "2", ("3",), "a"),), 4, HEAD).written(), "View"),
-        (Described("1", "2", Protected("a", "b", None), 3, HEAD, 0.1, None).written(), "Described"),
+        (MessageReply(3, 1, HEAD, MessageOutcome("answer", answer="1")).written(), "MessageReply"),
+        (
+            MessageReply(3, 0, HEAD, MessageOutcome("query error", type="a", text="b")).written(),
+            "MessageReply",
+        ),
+        (Page((ShownExchange((1,), "1", "2", ("3",), "a"),), 4, HEAD).written(), "View"),
+        (
+            RootDescription("1", "2", Protected("a", "b", None), 3, HEAD, 0.1, None).written(),
+            "RootDescription",
+        ),
         (Fed(True, None, ["age: 1"]).written(), "Fed"),
         (Fed(False, 3, []).written(), "Fed"),
     ],

@@ -18,11 +18,11 @@ from curator.owner.orders import _times
 from curator.service.web import keeper as keeping
 from curator.service.web import sockets
 from curator.service.web.granting import grant_of, granting_message
-from curator.service.web.keeper import Keeper
-from curator.service.web.metrics import Histogram, kind_of
+from curator.service.web.keeper import AsyncAccess
+from curator.service.web.metrics import DurationHistogram, kind_of
 from curator.service.web.sockets import OWNERS, SocketError, is_ours, listen_at, listen_on
 from curator.service.web.ticks import SPREAD, Ticks
-from curator.wire import Head, Outcome, Tell, Told
+from curator.wire import Head, MessageOutcome, MessageReply, Tell
 from queryable.messages import Launch
 from tests.stored import MemoryLedger
 from tests.unit.curator.service.asgi import FILTER, House, call
@@ -186,14 +186,16 @@ def test_a_message_begins_at_a_tick() -> None:
 def test_kinds_of_outcomes_are_told_apart(kind: str) -> None:
     mean = json.dumps('","kind":"refused"},"kind":"failed"')
     if kind == "query error":
-        outcome = Outcome(kind, type="QueryError", text=mean * 50)
+        outcome = MessageOutcome(kind, type="QueryError", text=mean * 50)
     else:
-        outcome = Outcome(kind, answer=f'{{"@":"x/1","a":{mean},"b":{json.dumps("x" * 500)}}}')
-    assert kind_of(Told(10**9, 10**9, HEAD, outcome).written()) == kind
+        outcome = MessageOutcome(
+            kind, answer=f'{{"@":"x/1","a":{mean},"b":{json.dumps("x" * 500)}}}'
+        )
+    assert kind_of(MessageReply(10**9, 10**9, HEAD, outcome).written()) == kind
 
 
 def test_a_histogram_is_cumulative() -> None:
-    histogram = Histogram()
+    histogram = DurationHistogram()
     for seconds in (0.0001, 0.0005, 0.003, 100.0):
         histogram.add(seconds)
     lines = [*histogram.lines("a", 'b="c"')]
@@ -205,7 +207,7 @@ def test_a_histogram_is_cumulative() -> None:
 
 
 def test_a_histogram_bounds_a_part_of_the_durations() -> None:
-    histogram = Histogram()
+    histogram = DurationHistogram()
     assert histogram.most(99, 100) is None
     for _ in range(99):
         histogram.add(0.0004)
@@ -329,7 +331,7 @@ def test_changes_of_another_curator_are_seen(monkeypatch: pytest.MonkeyPatch) ->
     other.change(Added("ada", hash_of("qy_a")))
 
     async def life() -> None:
-        keeper = Keeper(AccessStore(ledger))
+        keeper = AsyncAccess(AccessStore(ledger))
         assert not keeper.is_fresh
         await keeper.start()
         assert keeper.is_fresh
@@ -348,7 +350,7 @@ def test_an_access_that_cannot_be_read_is_not_fresh(monkeypatch: pytest.MonkeyPa
     store = AccessStore(MemoryLedger())
 
     async def life() -> None:
-        keeper = Keeper(store)
+        keeper = AsyncAccess(store)
         await keeper.start()
 
         def broken() -> Access:
@@ -379,7 +381,7 @@ def test_the_message_of_a_grant_is_a_launch_under_the_analysts_name() -> None:
     assert isinstance(query, Launch)
     assert query.mechanism == decode(mechanism.encode())
     assert (sent.path, sent.names) == ((), ("ada",))
-    told = Told(1, 1, HEAD, Outcome("answer", answer='{"@":"launched/1","child":7}'))
+    told = MessageReply(1, 1, HEAD, MessageOutcome("answer", answer='{"@":"launched/1","child":7}'))
     grant = grant_of("ada", "visits", mechanism, sent, told.written())
     assert (grant.child, grant.name) == (7, "ada")
     assert access.after(grant).grant_name("ada", "visits") == "ada 2"
@@ -394,6 +396,6 @@ def test_a_list_of_analysts_that_took_long_to_read_is_as_old_as_the_reading(
     monkeypatch.setattr(keeping, "_STALE", 0.05)
     store = AccessStore(MemoryLedger())
     monkeypatch.setattr(store, "read", lambda: time.sleep(0.1))
-    keeper = Keeper(store)
+    keeper = AsyncAccess(store)
     asyncio.run(keeper.read())
     assert not keeper.is_fresh

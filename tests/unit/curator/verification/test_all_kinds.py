@@ -13,7 +13,7 @@ import pytest
 import composition as c
 from composition.rules.base import Accumulator, Rule
 from curator.ledgers import Event
-from curator.verification.accounts import Kind, compact
+from curator.verification.accounts import AccountKind, compact
 from curator.verification.running import KINDS, fixed_of
 from curator.verification.terms import FILTERS, ODOMETERS
 from curator.verify import VerificationError, Verified, verify
@@ -292,7 +292,7 @@ def _filled(rule: Any, budget: Any) -> Iterator[Any]:
 
 def _verdict(account: Any) -> bool | None:
     told: Any = json.loads(STORED.encode(account))
-    kind: Kind = KINDS[told["@"]](fixed_of(told))
+    kind: AccountKind = KINDS[told["@"]](fixed_of(told))
     return kind.verdict(kind.amounts(told), told)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curator.wire import QUERY_ERROR, Head, Outcome, Tell, Told, WireError
+from curator.wire import QUERY_ERROR, Head, MessageOutcome, MessageReply, Tell, WireError
 
 KEY, HASH = "0123456789abcdef" * 2, "ab" * 32
 QUERY = '{"@":"launch/1","mechanism":{"@":"count/1","name":"\\"query\\":,\\"seen\\":"}}'
@@ -15,9 +15,9 @@ TELLS = [
     Tell((7,), "[1,2,null]", (), KEY, Head(0, HASH)),
 ]
 OUTCOMES = [
-    Outcome("answer", '{"@":"x/1","answer":{"kind":"answer"},"b":[1]}'),
-    Outcome("refused", "null"),
-    Outcome(QUERY_ERROR, type="QueryError", text='not "so"'),
+    MessageOutcome("answer", '{"@":"x/1","answer":{"kind":"answer"},"b":[1]}'),
+    MessageOutcome("refused", "null"),
+    MessageOutcome(QUERY_ERROR, type="QueryError", text='not "so"'),
 ]
 
 
@@ -35,10 +35,10 @@ def test_another_spelling_of_a_message_is_read(message: Tell) -> None:
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_a_reply_is_read_as_it_was_written(outcome: Outcome) -> None:
-    told = Told(12, 1, Head(40, HASH), outcome)
-    assert Told.read(told.written()) == told
-    assert Told.read(json.dumps(json.loads(told.written()), indent=1).encode()) == told
+def test_a_reply_is_read_as_it_was_written(outcome: MessageOutcome) -> None:
+    told = MessageReply(12, 1, Head(40, HASH), outcome)
+    assert MessageReply.read(told.written()) == told
+    assert MessageReply.read(json.dumps(json.loads(told.written()), indent=1).encode()) == told
 
 
 def test_what_is_optional_may_be_left_out() -> None:
@@ -96,4 +96,4 @@ def test_a_field_that_is_there_twice_is_refused(query: str) -> None:
 def test_outcomes_have_what_belongs_to_them() -> None:
     for wrong in (("answer", None), ("nothing", "1"), (QUERY_ERROR, "1"), (QUERY_ERROR, None, "a")):
         with pytest.raises(WireError):
-            Outcome(*wrong)
+            MessageOutcome(*wrong)

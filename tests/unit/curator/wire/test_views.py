@@ -6,10 +6,10 @@ import pytest
 
 from curator.wire import (
     DataSet,
-    Described,
     Head,
     Page,
-    Shown,
+    RootDescription,
+    ShownExchange,
     WireError,
     datasets_of,
     datasets_text,
@@ -17,12 +17,18 @@ from curator.wire import (
 from queryable.checks.protection import Protected
 
 HEAD = Head(40, "ab" * 32)
-DESCRIBED = Described('{"@":"x/1"}', "null", Protected("patient", "four", "id"), 3, HEAD, 0.5, 2)
-PAGE = Page((Shown((0, "a"), '"q"', "[1]", ('{"@":"r/1"}',), "n"), Shown((), "1", "2")), 9, HEAD)
+DESCRIBED = RootDescription(
+    '{"@":"x/1"}', "null", Protected("patient", "four", "id"), 3, HEAD, 0.5, 2
+)
+PAGE = Page(
+    (ShownExchange((0, "a"), '"q"', "[1]", ('{"@":"r/1"}',), "n"), ShownExchange((), "1", "2")),
+    9,
+    HEAD,
+)
 
 
 def test_a_description_is_read_as_it_was_written() -> None:
-    assert Described.read(DESCRIBED.written()) == DESCRIBED
+    assert RootDescription.read(DESCRIBED.written()) == DESCRIBED
     json.loads(DESCRIBED.written())
 
 
@@ -43,9 +49,9 @@ def test_data_sets_are_read_as_they_were_written() -> None:
 def test_a_wrong_description_is_refused(field: str, value: object) -> None:
     fields = json.loads(DESCRIBED.written()) | {field: value}
     with pytest.raises(WireError):
-        Described.read(json.dumps(fields).encode())
+        RootDescription.read(json.dumps(fields).encode())
 
 
 def test_a_page_that_is_too_long_is_refused() -> None:
     with pytest.raises(WireError, match="1000 is the most"):
-        Page.read(Page((Shown((), "1", "2"),) * 1001, 1001, HEAD).written())
+        Page.read(Page((ShownExchange((), "1", "2"),) * 1001, 1001, HEAD).written())

@@ -158,7 +158,7 @@ def test_ties_are_rounded_exactly() -> None:
         rounded = (whole / 2**LATTICE + Fraction(1, 2)).__floor__()
         assert running_sum(len(noise)).of(noise) == rounded
         assert coefficients._exactly(noise) == rounded
-    vague = coefficients.RunningSum(running_sum(8).near, error=1 << 190)
+    vague = coefficients.CoefficientSums(running_sum(8).near, error=1 << 190)
     assert vague.of([half, 5, 7]) == running_sum(3).of([half, 5, 7])
 
 

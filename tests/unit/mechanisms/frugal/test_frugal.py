@@ -27,7 +27,7 @@ from mechanisms import (
 )
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
-from mechanisms.frugal.ledgers import Ledger
+from mechanisms.frugal.ledgers import ReleaseLedger
 from mechanisms.frugal.messages import Estimated
 from mechanisms.frugal.spread import Spread
 from mechanisms.tables.expressions.predicates import Predicate, selected
@@ -391,7 +391,7 @@ def test_atoms_say_for_each_row_what_the_predicates_say(predicates: list[Predica
         older = dict(book.axes)
         cut = book.cut([box])
         assert cut is not None
-        released = Ledger(tuple(cut.axes.values()), ())  # so that shares are split
+        released = ReleaseLedger(tuple(cut.axes.values()), ())  # so that shares are split
         book = attrs.evolve(cut, ledgers=((1, released),))
         for key, axis in book.axes.items():
             groups = GroupBy((axis.groups,), Count())

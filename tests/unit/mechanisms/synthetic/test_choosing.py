@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mechanisms import ExponentialMechanism, Gaussian
-from mechanisms.synthetic.choosing import Choice
+from mechanisms.synthetic.choosing import ChosenMarginal
 from mechanisms.synthetic.domain import domain_of
 from mechanisms.synthetic.graphical import GRID, uniform
 from mechanisms.synthetic.messages import Modelled, PassedOver
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.tables.requests.keys import groups_of
 from queryable import SeededCoins
 
@@ -33,24 +33,24 @@ def modelled(names: tuple[str, ...]) -> np.ndarray:
 
 
 COMPARED = tuple(
-    Compared(marginal(each), np.full((3, 3), 10 * GRID), weight, less)
+    ComparedMarginal(marginal(each), np.full((3, 3), 10 * GRID), weight, less)
     for each, weight, less in zip(PAIRS, (2, 1, 3), (5, 0, 400), strict=True)
 )
 
 
-def chosen(seed: int) -> Choice:
+def chosen(seed: int) -> ChosenMarginal:
     """A choice and its measurement, on the data."""
     scores, coins = Distances(COMPARED), SeededCoins(seed)
     place = ExponentialMechanism(scores, EPSILON).release(DATA, coins.spawn("choice", 0))
     best = COMPARED[place].marginal
     noisy = Gaussian(best, variance=VARIANCE).release(DATA, coins.spawn("noise", 0))
-    return Choice(scores, best.names, EPSILON, 1, np.asarray(noisy), VARIANCE)
+    return ChosenMarginal(scores, best.names, EPSILON, 1, np.asarray(noisy), VARIANCE)
 
 
 def test_the_bound_is_that_of_the_theorem() -> None:
     best = COMPARED[0].marginal
     counts = np.arange(9).reshape(3, 3)
-    found = Choice(Distances(COMPARED), best.names, EPSILON, 2, counts, VARIANCE).about(
+    found = ChosenMarginal(Distances(COMPARED), best.names, EPSILON, 2, counts, VARIANCE).about(
         ("b", "c"), lambda names: modelled(names) + 1
     )
     assert found is not None

@@ -16,7 +16,7 @@ from mechanisms import (
 )
 from mechanisms.frugal.combined import Combined
 from mechanisms.synthetic.graphical import GRID
-from mechanisms.synthetic.scores import Compared, Distances, Marginal
+from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 
 CITIES = Marginal(GroupBy({"city": ["a", "b"]}, Count()), ("city",))
 ZEROS = np.zeros(2, dtype=np.int64)
@@ -25,7 +25,7 @@ ZEROS = np.zeros(2, dtype=np.int64)
 @pytest.mark.parametrize("modelled", [2**60, -(2**60)])
 def test_no_distance_is_beyond_64_bits(modelled: int) -> None:
     """A row more moves a score by the sensitivity, whatever the model says."""
-    scores = Distances((Compared(CITIES, np.array([modelled, 0]), 3, 5),))
+    scores = Distances((ComparedMarginal(CITIES, np.array([modelled, 0]), 3, 5),))
     none, one = (scores({"city": np.array(["a"] * rows)}) for rows in (0, 1))
     assert abs(one - none) == [scores.linf] == [3 * GRID]
 
@@ -44,8 +44,10 @@ def test_combinations_state_how_far_one_of_them_moves() -> None:
 )
 def test_distances_are_of_the_same_rows(other: Any) -> None:
     """The request was that of the first: other rows and units were not checked before a charge."""
-    first = Compared(CITIES, ZEROS, 1, 0)
-    second = Compared(Marginal(GroupBy({"town": ["a", "b"]}, other), ("town",)), ZEROS, 1, 0)
+    first = ComparedMarginal(CITIES, ZEROS, 1, 0)
+    second = ComparedMarginal(
+        Marginal(GroupBy({"town": ["a", "b"]}, other), ("town",)), ZEROS, 1, 0
+    )
     assert Distances((first, first)).request == CITIES.request
     for both in ((first, second), (second, first)):
         with pytest.raises(ValueError, match="count the same rows"):

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from queryable import SYSTEM, Coins, InteractiveMechanism, QueryError, UnknownQueryError
-from queryable.audit import Wrong
+from queryable.audit import SeenError
 from queryable.audit.beliefs import Belief, Machine
 from queryable.randomness.laws import Bernoulli
 from tests.audit.toys import PadReveal, Response
@@ -111,10 +111,10 @@ def test_an_error_common_to_all_states_is_no_answer() -> None:
     answers = machine.after(seen.belief, "?")
     assert answers is not None
     assert masses(answers) == {
-        Wrong("UnknownQueryError: not for patient 1"): (F(1), F(0)),
-        Wrong("UnknownQueryError: not for patient 0"): (F(0), F(1)),
+        SeenError("UnknownQueryError: not for patient 1"): (F(1), F(0)),
+        SeenError("UnknownQueryError: not for patient 0"): (F(0), F(1)),
     }
 
 
 def test_query_errors_of_different_types_differ() -> None:
-    assert Wrong.of(QueryError("no")) != Wrong.of(UnknownQueryError("no"))
+    assert SeenError.of(QueryError("no")) != SeenError.of(UnknownQueryError("no"))

@@ -11,7 +11,7 @@ import pytest
 from queryable import GDP, ZCDP, ApproxZCDP, Ask, Launch, Launched, PureDP
 from queryable.audit import HockeyStick, trade_off, view_law, worst_case
 from queryable.audit.picture import guarantees_of, picture_of_adversary, picture_of_loss
-from queryable.audit.views.strategies import Node, Strategy
+from queryable.audit.views.strategies import Strategy, StrategyNode
 from tests.audit.toys import PadReveal, Response, nats, script
 
 F = Fraction
@@ -78,8 +78,10 @@ def test_the_tree_shows_what_is_asked_and_answered() -> None:
 
 def test_messages_are_shortened(tmp_path: Path) -> None:
     """A launch and a question to a child are drawn as short text."""
-    asked = Node(Ask(0, Ask(2, "read")), ((True, Node()),))
-    root = Node(branches=((None, Node(Launch(Response(3)), ((Launched(0, None), asked),))),))
+    asked = StrategyNode(Ask(0, Ask(2, "read")), ((True, StrategyNode()),))
+    root = StrategyNode(
+        branches=((None, StrategyNode(Launch(Response(3)), ((Launched(0, None), asked),))),)
+    )
     figure = picture_of_adversary(Strategy(root), tmp_path / "tree.png")
     texts = {text.get_text() for text in figure.axes[0].texts}
     assert {"0: 2: 'read'", "launched 0"} <= texts
@@ -87,7 +89,7 @@ def test_messages_are_shortened(tmp_path: Path) -> None:
 
 
 def test_a_tree_with_too_many_leaves_is_refused() -> None:
-    wide = Node(branches=tuple((answer, Node()) for answer in range(100)))
+    wide = StrategyNode(branches=tuple((answer, StrategyNode()) for answer in range(100)))
     with pytest.raises(ValueError, match="100 leaves are too many"):
         picture_of_adversary(Strategy(wide))
 

@@ -16,7 +16,7 @@ from composition import FiltCon
 from queryable import PureDP, Queryable, QueryError
 from queryable.data.forms import store_of
 from queryable.data.growing import Grown, growable, grown, over, snapshot
-from queryable.data.stores import Columns, Listed
+from queryable.data.stores import Columns, ListedRecords
 
 FORMS: dict[str, Any] = {
     "list": lambda *values: list(values),
@@ -184,7 +184,7 @@ def test_the_same_batch_is_stored_once() -> None:
     assert isinstance(first, Grown)
     assert first._shared is second._shared
     store = first._shared.store
-    assert isinstance(store, Listed)
+    assert isinstance(store, ListedRecords)
     assert store.records == [1, 2, 3]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from composition import FiltCon, OdomCon, OneSidedMixtureOdometer
 from queryable import RDP, ZCDP, MechanismFault, PureDP, Queryable, QueryRefusedError
-from queryable.display.ledger import Ledger
+from queryable.display.ledger import LedgerRows
 from queryable.display.spreadsheet import float_up
 from tests.strategies import Faulty, Toy, raising
 
@@ -39,14 +39,14 @@ def test_rows_state_every_launch() -> None:
 
 def test_a_ledger_is_an_immutable_sequence() -> None:
     assert len(LEDGER[1:3]) == 2
-    assert isinstance(LEDGER[1:3], Ledger)
+    assert isinstance(LEDGER[1:3], LedgerRows)
     assert session().ledger() == LEDGER
     assert LEDGER[1:] != LEDGER
     with pytest.raises(TypeError):
         LEDGER[0] = LEDGER[1]  # type: ignore[index]
     assert repr(LEDGER) == "<Ledger: 3 charged, 1 refused, 1 failed>"
     assert "first" in str(LEDGER)
-    assert str(Ledger([])).startswith("#")
+    assert str(LedgerRows([])).startswith("#")
 
 
 def test_json_has_exact_numbers() -> None:
@@ -72,8 +72,8 @@ def test_json_of_other_measures(odometer: OdomCon) -> None:
 
 
 @pytest.mark.parametrize("as_frame", ["to_pandas", "to_polars", "to_arrow"])
-@pytest.mark.parametrize("ledger", [LEDGER, Ledger([])], ids=["some", "none"])
-def test_frames(as_frame: str, ledger: Ledger) -> None:
+@pytest.mark.parametrize("ledger", [LEDGER, LedgerRows([])], ids=["some", "none"])
+def test_frames(as_frame: str, ledger: LedgerRows) -> None:
     frame = getattr(ledger, as_frame)()
     assert len(frame) == len(ledger)
     names = list(getattr(frame, "columns", [])) if as_frame != "to_arrow" else frame.column_names

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryable.display.siblings import Run, Siblings, counted, tallied
+from queryable.display.siblings import SiblingRun, Siblings, counted, tallied
 
 PIECES = st.lists(st.one_of(st.none(), st.integers(1, 5)), max_size=8)
 
@@ -42,7 +42,7 @@ def built(pieces: list[int | None]) -> tuple[Siblings[str], list[str]]:
             flat.append(f"made {start}")
         else:
             places = range(start, start + length)
-            siblings.append(Run(places, Words()))
+            siblings.append(SiblingRun(places, Words()))
             flat += [f"run {place}" for place in places]
     return siblings, flat
 
@@ -61,7 +61,7 @@ def test_they_are_a_sequence(pieces: list[int | None], start: int, stop: int) ->
 
 def test_a_run_may_grow_and_have_nodes_that_are_made() -> None:
     places, words = [0, 2], Words()
-    siblings = Siblings(["made 0", Run(places, words)])
+    siblings = Siblings(["made 0", SiblingRun(places, words)])
     words.nodes[2] = "changed"
     assert list(siblings) == ["made 0", "run 0", "changed"]
     places.append(4)

@@ -61,7 +61,7 @@ def test_small_steps_give_the_whole_tree(
         handle = opened()
     service = LocalService(handle, codec=STORED)
     monkeypatch.setattr("queryable.running.log.PIECE", 1)
-    monkeypatch.setattr(growing.Growing.look, "__defaults__", (2, lambda: next(clock)))
+    monkeypatch.setattr(growing.GrowingTree.look, "__defaults__", (2, lambda: next(clock)))
     before = 0
     for turn in range(10_000):
         told = json.loads(service.page(()).body)

@@ -10,8 +10,8 @@ import curator
 from composition import FiltCon, Parallel, Partition
 from curator.codec import encode
 from curator.service import LocalService
-from curator.service.answering.lengths import MOST_RUNS, Allowed, expected
-from curator.wire import Told
+from curator.service.answering.lengths import MOST_RUNS, MessageLimits, expected
+from curator.wire import MessageReply
 from mechanisms import (
     Best,
     Count,
@@ -77,7 +77,7 @@ def test_many_runs_are_refused_to_analysts_and_not_to_the_owner() -> None:
 
     def sent(token: tuple[int, ...], query: Any) -> Any:
         body = message(str(encode(query), "ascii"), random).encode()
-        return Told.read(served.tell(token, body).body).outcome
+        return MessageReply.read(served.tell(token, body).body).outcome
 
     long = repeated(scripted(30), 200, 1)
     assert expected(long).runs > MOST_RUNS
@@ -121,7 +121,7 @@ def test_what_costs_much_is_refused_before_the_charge(case: str) -> None:
     served, random = LocalService(root), Random(1)
     body = message(str(encode(query), "ascii"), random).encode()
     before = json.loads(served.status().body)
-    outcome = Told.read(served.tell((0,), body).body).outcome
+    outcome = MessageReply.read(served.tell((0,), body).body).outcome
     assert outcome.kind == "query error"
     assert "the most for a message to this curator" in str(outcome.text)
     assert json.loads(served.status().body) == before
@@ -135,14 +135,14 @@ def test_the_owner_allows_more() -> None:
     query = Launch(Laplace(wide, scale=10**40))
     random = Random(1)
 
-    def kind(token: tuple[int, ...], allowed: Allowed) -> str:
+    def kind(token: tuple[int, ...], allowed: MessageLimits) -> str:
         body = message(str(encode(query), "ascii"), random).encode()
         served = LocalService(root, allowed=allowed)
-        return str(Told.read(served.tell(token, body).body).outcome.kind)
+        return str(MessageReply.read(served.tell(token, body).body).outcome.kind)
 
-    assert kind((0,), Allowed()) == "query error"
-    assert kind((0,), Allowed(growth=10**4)) == "answer"
-    assert kind((), Allowed()) == "answer"
+    assert kind((0,), MessageLimits()) == "query error"
+    assert kind((0,), MessageLimits(growth=10**4)) == "answer"
+    assert kind((), MessageLimits()) == "answer"
 
 
 def test_usual_questions_are_far_below_the_limits() -> None:

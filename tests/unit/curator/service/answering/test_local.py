@@ -12,8 +12,8 @@ from composition import ExPost, FiltCon
 from curator.codec import decode, encode
 from curator.ledgers import LedgerFullError
 from curator.service import LocalService
-from curator.service.answering.reading import Reader
-from curator.wire import Described, Head, Page, Tell, Told, error_of
+from curator.service.answering.reading import RootReader
+from curator.wire import Head, MessageReply, Page, RootDescription, Tell, error_of
 from mechanisms import Count, Gaussian, LaplaceNoiseReduction, Refine, SparseVector, Table, column
 from queryable import (
     ZCDP,
@@ -55,20 +55,22 @@ class Client:
     def __init__(self, service: LocalService, token: Any = (), codec: Any = curator.codec.CODEC):
         self.service, self.token, self.codec = service, token, codec
 
-    def __call__(self, query: Any, path: Any = (), names: Any = (), key: Any = None) -> Told:
+    def __call__(
+        self, query: Any, path: Any = (), names: Any = (), key: Any = None
+    ) -> MessageReply:
         return self.told(self.sent(query, path, names, key))
 
     def sent(self, query: Any, path: Any = (), names: Any = (), key_: Any = None) -> bytes:
         text = str(self.codec.encode(query), "ascii")
         return Tell(path, text, names, key_ or key()).written()
 
-    def told(self, body: bytes) -> Told:
+    def told(self, body: bytes) -> MessageReply:
         status, reply = self.service.tell(self.token, body)
         if status != 200:
             raise error_of(status, reply)
-        return Told.read(reply)
+        return MessageReply.read(reply)
 
-    def answer(self, told: Told) -> Any:
+    def answer(self, told: MessageReply) -> Any:
         assert told.outcome.answer is not None
         return self.codec.decode(told.outcome.answer)
 
@@ -374,10 +376,10 @@ def test_a_path_leads_nowhere_above(ada: Client) -> None:
 
 
 def test_the_description_is_of_the_path(client: Client, ada: Client) -> None:
-    described = Described.read(ada.service.describe((1,)).body)
+    described = RootDescription.read(ada.service.describe((1,)).body)
     assert decode(described.mechanism) == FiltCon(ZCDP("1/4"))
     assert (decode(described.opening), described.seq) == (None, 0)
-    assert decode(Described.read(client.service.describe(()).body).mechanism) == BUDGET
+    assert decode(RootDescription.read(client.service.describe(()).body).mechanism) == BUDGET
     for nowhere in ((2,), ("x",), (1, 0)):
         status, reply = client.service.describe(nowhere)
         assert (status, json.loads(reply)["type"]) == (404, "AccessError")
@@ -419,7 +421,7 @@ def test_a_page_goes_on_with_what_is_new(client: Client, ada: Client) -> None:
         for path in ((), (1,)):
             page = ada.service.page(path).body.decode()
             times = ada.service._journal.requests.time_of
-            assert page == Reader(ada.service._root, curator.codec.CODEC, times).page(path)
+            assert page == RootReader(ada.service._root, curator.codec.CODEC, times).page(path)
     asked = json.loads(ada.service.page((1,), 1).body)
     assert sorted(asked) == ["messages", "rows"]
     assert [each["number"] for each in asked["rows"]] == [2, 3]

@@ -1,7 +1,7 @@
 import asyncio
 
 from curator.access import AccessStore, Added, Revoked, hash_of
-from curator.service.web.keeper import Keeper
+from curator.service.web.keeper import AsyncAccess
 from curator.service.web.sessions import CODE_LASTS, LASTS, Sessions
 from tests.stored import MemoryLedger
 
@@ -13,7 +13,7 @@ class House:
         self.store, self.now = AccessStore(MemoryLedger()), 0.0
         for name in ("ada", "bo"):
             self.store.change(Added(name, hash_of(f"qy_{name}")))
-        keeper = Keeper(self.store)
+        keeper = AsyncAccess(self.store)
         asyncio.run(keeper.read())
         self.sessions = Sessions(keeper, ("visits",), lambda: self.now)
 

@@ -4,15 +4,17 @@ import socket
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curator.service.workers.frames import Channel, Frame, Frames
+from curator.service.workers.frames import Channel, Frames, MessageFrame
 
 HEADERS = st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.text()))
-FRAMES = st.builds(Frame, HEADERS, st.binary())
+FRAMES = st.builds(MessageFrame, HEADERS, st.binary())
 
 
 @settings(max_examples=40)
 @given(st.lists(FRAMES, max_size=5), st.lists(st.integers(0, 300)))
-def test_frames_are_read_back_however_they_are_cut(sent: list[Frame], cuts: list[int]) -> None:
+def test_frames_are_read_back_however_they_are_cut(
+    sent: list[MessageFrame], cuts: list[int]
+) -> None:
     whole = b"".join(each.packed() for each in sent)
     frames, read = Frames(), []
     places = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
@@ -25,12 +27,12 @@ def test_a_channel_receives_frames_and_then_the_end() -> None:
     one, other = socket.socketpair()
     with one, other:
         channel = Channel(other)
-        one.sendall(Frame({"a": 1}, b"x").packed() + Frame({"b": 2}).packed()[:6])
-        assert channel.receive() == Frame({"a": 1}, b"x")
-        one.sendall(Frame({"b": 2}).packed()[6:])
-        assert channel.receive() == Frame({"b": 2})
-        Channel(one).send(Frame({"c": 3}))
-        assert channel.receive() == Frame({"c": 3})
+        one.sendall(MessageFrame({"a": 1}, b"x").packed() + MessageFrame({"b": 2}).packed()[:6])
+        assert channel.receive() == MessageFrame({"a": 1}, b"x")
+        one.sendall(MessageFrame({"b": 2}).packed()[6:])
+        assert channel.receive() == MessageFrame({"b": 2})
+        Channel(one).send(MessageFrame({"c": 3}))
+        assert channel.receive() == MessageFrame({"c": 3})
         one.close()
         assert channel.receive() is None
 
@@ -41,5 +43,5 @@ def test_a_frame_to_an_end_that_is_closed_goes_nowhere() -> None:
     with other:
         one.close()
         channel = Channel(other)
-        channel.send(Frame({"a": 1}))
+        channel.send(MessageFrame({"a": 1}))
         assert channel.receive() is None

@@ -24,7 +24,7 @@ from curator.service.workers.workers import (
     WorkerService,
     environment_for,
 )
-from curator.wire import Outcome, Tell, Told
+from curator.wire import MessageOutcome, MessageReply, Tell
 from tests.postgres import is_running
 
 ROOT = Path(__file__).parents[5]
@@ -344,10 +344,10 @@ def launch(folder: Path, key: int) -> bytes:
     return Tell((), query, (), f"{key:032x}").written()
 
 
-async def outcome(service: WorkerService, body: bytes) -> Outcome:
+async def outcome(service: WorkerService, body: bytes) -> MessageOutcome:
     status, reply = await service.tell((), body)
     assert status == 200, reply
-    return Told.read(reply).outcome
+    return MessageReply.read(reply).outcome
 
 
 def events(folder: Path) -> list[str]:

@@ -3,12 +3,21 @@
 from typing import Any
 
 from queryable.audit import Strategy
-from queryable.audit.views.strategies import Node
+from queryable.audit.views.strategies import StrategyNode
 from queryable.view import View
 
-LEAF = Node()
+LEAF = StrategyNode()
 TREE = Strategy(
-    Node(branches=((None, Node("first", ((True, Node("second", ((3, LEAF),))), (False, LEAF)))),))
+    StrategyNode(
+        branches=(
+            (
+                None,
+                StrategyNode(
+                    "first", ((True, StrategyNode("second", ((3, LEAF),))), (False, LEAF))
+                ),
+            ),
+        )
+    )
 )
 
 
@@ -25,7 +34,7 @@ def test_the_query_depends_on_the_answers() -> None:
 
 def test_answers_are_compared_by_their_keys() -> None:
     """A list matches a tuple, because the tree stores keys."""
-    tree = Strategy(Node(branches=(((1, 2), Node("go")),)))
+    tree = Strategy(StrategyNode(branches=(((1, 2), StrategyNode("go")),)))
     assert tree(View([1, 2])) == "go"
 
 
@@ -43,7 +52,7 @@ def test_the_text_is_cut_off() -> None:
     """Nodes are shared, so a small tree may have 2**100 lines."""
     node: Any = LEAF
     for _ in range(100):
-        node = Node("again", ((True, node), (False, node)))
-    deep = Strategy(Node(branches=((None, node),)))
+        node = StrategyNode("again", ((True, node), (False, node)))
+    deep = Strategy(StrategyNode(branches=((None, node),)))
     assert str(deep).endswith("...")
     assert len(repr(deep)) < 100

@@ -12,7 +12,7 @@ from queryable import SYSTEM, Ask, Coins, InteractiveMechanism, Launch, PureDP, 
 from queryable.audit import (
     HockeyStick,
     NotEnumerable,
-    Wrong,
+    SeenError,
     every_outcome,
     push_forward,
     view_law,
@@ -68,7 +68,7 @@ def test_equal_hidden_states_are_merged() -> None:
 def test_a_wrong_query_may_count_as_an_answer() -> None:
     """The adversary then continues from the same state."""
     law = view_law(Walk(), 3, script("jump", "where"), errors=True)
-    assert law == {(None, Wrong("UnknownQueryError: only 'step' and 'where'"), 3): 1}
+    assert law == {(None, SeenError("UnknownQueryError: only 'step' and 'where'"), 3): 1}
     with pytest.raises(UnknownQueryError):
         view_law(Walk(), 3, script("jump", "where"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from mechanisms import Count, Histogram, Mean, Sum, Table, Variance, column
 from mechanisms.tables.engines.duckdb.engine import DuckDB
-from mechanisms.tables.engines.duckdb.joins import Rows
+from mechanisms.tables.engines.duckdb.joins import ViewRows
 from mechanisms.tables.engines.sql import together
 from mechanisms.tables.engines.sql.statements import Plan
 from mechanisms.tables.requests.request import Request, placed_sums
@@ -153,7 +153,7 @@ def test_bounds_on_groups_are_asked_alone(monkeypatch: pytest.MonkeyPatch) -> No
 def test_requests_of_joined_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Joined rows are read together too."""
     joined = people().join(public={"x": [1, 2, 3], "name": ["a", "b", "c"]}, on="x")
-    assert isinstance(joined._engine, Rows)
+    assert isinstance(joined._engine, ViewRows)
     asked = [Count(column("name") == name, per=joined.unit) for name in "abc"]
     plans = [joined._plan(each.request) for each in asked]
     ran = counting(joined, monkeypatch)
