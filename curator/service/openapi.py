@@ -70,7 +70,7 @@ SHAPES: Mapping[str, Shape] = {
     "Datasets": _object(
         {"datasets": _list(_object({"name": TEXT, "root": TEXT, "about": _ABOUT}))}
     ),
-    "Described": _object(
+    "RootDescription": _object(
         {
             "mechanism": _shape("Value"),
             "opening": _shape("Value"),
@@ -93,7 +93,7 @@ SHAPES: Mapping[str, Shape] = {
         type=TEXT,
         text=TEXT,
     ),
-    "Told": _object(
+    "MessageReply": _object(
         {"seq": COUNT, "new": COUNT, "head": _shape("Head"), "outcome": _shape("Outcome")}
     ),
     "View": _object(

@@ -49,8 +49,8 @@ class Route:
 
 ANALYSTS = (
     Route("GET", "/v1/datasets", protocol.datasets, "Datasets"),
-    Route("GET", "/v1/roots/{root}", protocol.describe, "Described"),
-    Route("POST", "/v1/roots/{root}/tell", protocol.tell, "Told", body="Tell"),
+    Route("GET", "/v1/roots/{root}", protocol.describe, "RootDescription"),
+    Route("POST", "/v1/roots/{root}/tell", protocol.tell, "MessageReply", body="Tell"),
     Route(
         *("GET", "/v1/roots/{root}/view", protocol.view, "View"),
         queries={"after": "the number of exchanges that are known already; 0 for all"},

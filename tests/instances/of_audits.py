@@ -24,7 +24,7 @@ AUDITS: dict[str, dict[str, Any]] = {
     "Pair": {"under_x": Update([1]), "under_x_prime": Update([])},
     "Renyi": {"alpha": 2},
     "Strategy": {"root": StrategyNode()},
-    "Wrong": {"text": ""},
+    "SeenError": {"text": ""},
     "audit": {
         "mechanism": RESPONSE,
         "pairs": [(True, False)],

@@ -143,7 +143,7 @@ OF_MODULES: dict[str, dict[str, dict[str, Any]]] = {
         "Guarantee": {"summary": "", "claim": "", "theorem": "", "assumes": ""},
     },
     "queryable.display.ledger": {
-        "Ledger": {"rows": [LedgerRow(**ROW)]},
+        "LedgerRows": {"rows": [LedgerRow(**ROW)]},
         "LedgerRow": ROW,
     },
     "queryable.answers.noisy": {
