@@ -12,6 +12,7 @@ import attrs
 
 from composition import Filt, FiltCon, FiltSeq, Odom, OdomCon, OdomSeq
 from queryable import (
+    ZCDP,
     Ask,
     CanAfford,
     Coins,
@@ -35,7 +36,16 @@ from queryable.errors import RetiredChildError
 from queryable.messages import LaunchMany, MeasureQuery, Stated
 from queryable.view import View
 from tests.audit.toys import Response, nats, script
-from tests.strategies import SECRET, WORD, Faulty, Recorder, RecordingDataset, Toy, raising
+from tests.strategies import (
+    SECRET,
+    WORD,
+    BrokenMap,
+    Faulty,
+    Recorder,
+    RecordingDataset,
+    Toy,
+    raising,
+)
 
 Compositor = InteractiveMechanism[Any]
 
@@ -209,6 +219,8 @@ def a_claim_below_the_map_is_refused(build: Callable[[], Compositor]) -> None:
     before = snapshot(run.state)
     answer = run(Launch(Recorder(runs, PureDP("1/2")), PureDP("1/4")))
     assert isinstance(answer, PrivacyClaimError)
+    broken = run(Launch(BrokenMap(map=lambda d_in, measure: ZCDP(0))))
+    assert isinstance(broken, PrivacyClaimError)
     assert (runs, snapshot(run.state)) == ([], before)
 
 

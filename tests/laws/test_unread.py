@@ -8,10 +8,18 @@ import composition
 from composition import (
     AtMostADay,
     Blocks,
+    ConComp,
+    ExPost,
+    Filt,
     FiltCon,
+    FiltSeq,
     Individual,
+    Odom,
+    OdomCon,
+    OdomSeq,
     Parallel,
     Partition,
+    Universal,
 )
 from composition.compositors.individual import individual
 from mechanisms import Count, Gaussian
@@ -34,7 +42,7 @@ from queryable.conversation import LOST, Moved, Ready, leaves
 from queryable.data.growing import Grown
 from queryable.messages import Answer, MeasureQuery, Query
 from tests.instances import instance
-from tests.strategies import Toy
+from tests.strategies import RandomBits, Toy
 
 
 def _read(*_: Any) -> Any:
@@ -77,6 +85,8 @@ def made(kind: type[Any]) -> Any:
     """The instance of a compositor; that of `Parallel` would need data with columns."""
     if kind is Parallel:
         return Parallel(PARTS, {"even": Toy(), "odd": FiltCon(PureDP(1))})
+    if kind is ConComp:
+        return ConComp([Toy(), RandomBits()])
     return instance(kind)
 
 
@@ -94,7 +104,8 @@ QUERIES: tuple[Query, ...] = (
 
 
 def test_all_compositors_are_walked() -> None:
-    assert len(COMPOSITORS) > 11
+    named = {ConComp, Filt, FiltCon, FiltSeq, ExPost, Individual, Odom, OdomCon, OdomSeq, Parallel}
+    assert named | {Blocks, Universal} <= set(COMPOSITORS)
 
 
 def steps(mechanism: InteractiveMechanism[Any], dataset: Any) -> list[Answer]:

@@ -8,6 +8,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
@@ -127,7 +128,8 @@ class Engine(ABC):
 
     def run_together(self, plans: Sequence[Any]) -> Sequence[Iterable[tuple[int, ...]] | Array]:
         """The same as `run` for each plan, in fewer scans if it can. It fails if one does."""
-        return [self.run(plan) for plan in plans]
+        found = map(self.run, plans)  # each is read before the next: they may share a cursor
+        return [rows if isinstance(rows, np.ndarray) else list(rows) for rows in found]
 
     def plan_find(self, asked: Discovery, choice: Choice) -> Any:
         """Compile what finds keys. Reads no rows.

@@ -155,8 +155,8 @@ def test_the_loss_for_groups_composes_the_childrens_maps(kind: Any, d_in: int) -
     q = Queryable(kind, None)
     q(Flat())
     q(Toy(PureDP("0.2")))
-    q(RandomWord(), PureDP("0.1"))
-    expected = {0: "0", 1: "0.4", 2: "0.7", 3: "1"}
+    q(RandomWord(), PureDP("0.3"))
+    expected = {0: "0", 1: "0.6", 2: "0.7", 3: "1"}
     assert q.privacy_loss(d_in) == PureDP(expected[d_in])
 
 

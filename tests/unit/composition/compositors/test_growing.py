@@ -14,6 +14,7 @@ from composition import (
     FiltCon,
     FiltSeq,
     Odom,
+    OdomCon,
     OdomSeq,
     Parallel,
     Partition,
@@ -126,10 +127,11 @@ def test_a_retired_child_gets_nothing(kind: Any) -> None:
         first(BITS)
 
 
-def test_children_get_batches_in_launch_order() -> None:
+@pytest.mark.parametrize("root", [FiltCon(PureDP(1)), OdomCon(PureDP)], ids=["filter", "odometer"])
+def test_children_get_batches_in_launch_order(root: Any) -> None:
     """Also those that were launched together, and after other batches, and past failures."""
     seen: list[Any] = []
-    q = Queryable(FiltCon(PureDP(1)), [1])
+    q = Queryable(root, [1])
     q.feed([])
     q(Taking(seen=seen, name="a"))
     q(Size())

@@ -88,9 +88,10 @@ def test_nested_filters_grow_and_share_the_records() -> None:
     q = table()
     inner = q(FiltCon(PureDP(2)))
     deep = inner(FiltCon(PureDP(1)))
-    watcher = deep(Watcher())
-    q.feed([3])
+    watcher, keeper = deep(Watcher()), deep(Keeper(SMALL))
+    assert q.feed([3]) is None
     q.feed([4])
+    assert keeper.ask("bits") == [1, 2]
     assert deep(Keeper(SMALL)).ask("bits") == watcher.ask("now") == [1, 2, 3, 4]
     states = [q._root.state]  # type: ignore[attr-defined]
     states.append(states[-1].children[0].state)

@@ -1,6 +1,7 @@
 """Blocks: launches over blocks, the owner's messages, refusals, and everything that is wrong."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -662,3 +663,13 @@ def test_what_counts_batches_goes_beside_it() -> None:
     assert (days.privacy_loss(), team.privacy_loss()) == (before, ZCDP("1/5"))
     watch = team(SparseVector(-500, "1/10"))
     assert watch(Count())
+
+
+@pytest.mark.parametrize("fault", [ValueError(), KeyboardInterrupt()], ids=repr)
+def test_a_launch_that_ends_early_is_charged_to_each_block(fault: BaseException) -> None:
+    q, ends = week(), Faulty(raising(fault), True, charged=LITTLE)
+    launches = [LaunchOver(Reads(), ["day 0"]), LaunchOver(ends, Last(2))]
+    with suppress(KeyboardInterrupt):
+        q.ask(LaunchMany([*launches, launches[0]]))
+    assert spent(q) == [2, 1, 1, 0]
+    assert q.launch_over(Reads(), ["day 0"]) == [0, 1]

@@ -100,6 +100,20 @@ def exact(table: Table, statistics: Iterable[Any]) -> list[Any]:
     return [table.totals(each.request).tolist() for each in statistics]
 
 
+class OneCursor(Plain):
+    """Has rows of the latest question only: an earlier one that is read late has none."""
+
+    def run(self, plan: Any) -> Any:
+        self.rows = list(self.engine.run(plan))
+        return iter(lambda: self.rows.pop() if self.rows else None, None)
+
+
+def test_rows_are_read_before_the_next_question() -> None:
+    table, asked = Table(engine=OneCursor(Table(VISITS)._engine)), [Count(), Sum("hours", 0, 8)]
+    table.prepare(asked)
+    assert exact(table, asked) == [[8], [39]]
+
+
 def test_prepared_statistics_are_evaluated_in_one_scan_and_once() -> None:
     table, engine = visits()
     fresh, _ = visits()
