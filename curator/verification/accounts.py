@@ -79,10 +79,12 @@ class AccountKind:
     Attributes:
         fixed: the fields that no charge changes, as JSON.
         opened: the account before the first charge.
+        measure: that of the losses which are charged; None if it is not known.
     """
 
     fixed: Json
     opened: Any = None
+    measure: Any = None
 
     @property
     def adds(self) -> bool:
@@ -109,8 +111,24 @@ class AccountKind:
         return read(account).check(amounts)
 
     def after(self, account: Json, loss: Any) -> Verdict:
-        """Whether one more charge would be within the limits."""
+        """Whether one more charge would be within the limits.
+
+        Raises:
+            WrongAccountError: the loss is of another measure.
+        """
+        self.require_measure(loss)
         return read(account).fits(loss)
+
+    def require_measure(self, loss: Any) -> None:
+        """Check that a charge is a loss of the measure of the compositor's children.
+
+        Raises:
+            WrongAccountError: it is of another one, whose numbers mean something else.
+        """
+        if self.measure is not None and loss.measure != self.measure:
+            raise WrongAccountError(
+                f"charges {loss}, which is no loss of this compositor's measure"
+            )
 
     def moved(self, before: Json | None, loss: Any, after: Json, *, least: bool) -> None:
         """Check that a charge leads from one account to the next; `least`: to that or to more.
@@ -118,6 +136,7 @@ class AccountKind:
         Raises:
             WrongAccountError: it does not.
         """
+        self.require_measure(loss)
         old, new = self.opened if before is None else read(before), read(after)
         try:
             added = self.opened.added(loss)[: self.opened.exact]
@@ -135,6 +154,8 @@ class AccountKind:
         Raises:
             WrongAccountError: one is another.
         """
+        if len(added) > min(len(old), len(new)):
+            raise WrongAccountError(f"has an account of {len(new)} numbers for another charge")
         if not all(is_sum(*each, least=least) for each in zip(new, old, added, strict=False)):
             wanted = tuple(a + b for a, b in zip(old, added, strict=False))
             raise WrongAccountError(

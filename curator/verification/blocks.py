@@ -22,7 +22,7 @@ from curator.verification.accounts import (
     told,
 )
 from curator.verification.running import KINDS, fixed_of
-from curator.verification.terms import opened_by
+from curator.verification.terms import measure_of, opened_by
 
 MECHANISM, ACCOUNTS, LAUNCH = "blocks/1", "block-accounts/1", "launch-over/1"
 _LAST = "last/1"
@@ -100,7 +100,7 @@ class KnownBlocks:
             except KeyError:  # a rule of a site
                 self.unknown = True
                 return None
-            kind = self._kind = KINDS[tag_of(empty)](fixed, opened)
+            kind = self._kind = KINDS[tag_of(empty)](fixed, opened, measure_of(self._filter))
         if fixed != kind.fixed or not kind.is_empty(empty):
             raise WrongAccountError("has another account of a block that was never charged")
         return kind

@@ -16,9 +16,9 @@ class Tagged:
 
     account: type[Accountable]
 
-    def __call__(self, fixed: Json, opened: Any = None) -> AccountKind:
+    def __call__(self, fixed: Json, opened: Any = None, measure: Any = None) -> AccountKind:
         """The accounts with these terms."""
-        return AccountKind(fixed, opened)
+        return AccountKind(fixed, opened, measure)
 
     @property
     def changing(self) -> frozenset[str]:

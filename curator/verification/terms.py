@@ -20,6 +20,7 @@ INDIVIDUAL = "individual/1"
 """A filter with an account for each record. Ledgers of earlier versions have no charges of its
 launches."""
 _TAGS = frozenset(entry.tag for entry in CODEC.entries)
+_TERMS = frozenset({"budget", "measure"})
 _NAMES = {"@": "account", "most": "limits", "priced": "menu"}
 """What a field of an account is called for people, where its name is not enough."""
 
@@ -38,11 +39,30 @@ def opened_by(mechanism: Json, account: Json) -> Accountable:
     if any(opened.amounts()):
         raise WrongAccountError(f"begins with an account of {told(opened.amounts())}")
     wanted = fixed_of(json.loads(CODEC.encode(opened)))
+    for name in _TERMS & mechanism.keys() & wanted.keys():
+        if tag_of(wanted[name]) == tag_of(mechanism[name]) and wanted[name] != mechanism[name]:
+            raise WrongAccountError(
+                f"opens an account with {name} {compact(wanted[name])}; the compositor has "
+                f"{compact(mechanism[name])}"
+            )
     _require_same(fixed_of(account), wanted, text, frozenset())
     wrong = read(account).wrong_terms()
     if wrong:
         raise WrongAccountError(wrong)
     return opened
+
+
+def measure_of(mechanism: Json | None) -> Any:
+    """The measure of the losses that a compositor charges; None if it does not say one."""
+    return _measure(compact(mechanism)) if mechanism else None
+
+
+@lru_cache(maxsize=256)
+def _measure(mechanism: str) -> Any:
+    try:
+        return getattr(CODEC.decode(mechanism), "child_measure", None)
+    except CodecError:
+        return None
 
 
 @lru_cache(maxsize=256)

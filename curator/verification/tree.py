@@ -15,7 +15,7 @@ from curator.verification.blocks import MECHANISM as BLOCKS
 from curator.verification.blocks import KnownBlocks
 from curator.verification.charges import Spender
 from curator.verification.running import KINDS, fixed_of
-from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, opened_by
+from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, measure_of, opened_by
 
 Path = tuple[Any, ...]
 
@@ -83,7 +83,7 @@ class TreeMember:
         if kind is None:
             self.unknown = True
             return None
-        self.kind = kind(fixed, opened)
+        self.kind = kind(fixed, opened, measure_of(self.mechanism))
         return self.kind
 
     @property

@@ -225,6 +225,25 @@ def test_a_charge_of_less_is_found(mechanism: Any) -> None:
     assert "for a launch whose loss is" in found(changed)
 
 
+RHO = '{"@":"approx-zcdp/1","delta":"0","rho":"1/20000"}'
+PURE = '{"@":"pure-dp/1","epsilon":"1/100"}'
+
+
+@pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
+def test_a_charge_of_another_measure_is_found(mechanism: Any) -> None:
+    """Its numbers mean something else: the rho of a loss is far below its epsilon."""
+    events = events_of(mechanism, SCRIPT, (1, 2, 3))
+
+    def other(body: dict[str, Any]) -> None:
+        for charge in body["charges"]:
+            of_rho = "approx-zcdp" in charge["charged"]
+            charge["charged"] = PURE if of_rho else RHO
+
+    place = _first_charge(events)
+    changed = [*events[:place], edited(events[place], other), *events[place + 1 :]]
+    assert "no loss of this compositor's measure" in found(changed)
+
+
 @pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
 def test_another_budget_is_found(mechanism: Any) -> None:
     """The mechanism that the root was opened with has another budget, rule or measure."""
