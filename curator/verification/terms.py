@@ -20,7 +20,6 @@ INDIVIDUAL = "individual/1"
 """A filter with an account for each record. Ledgers of earlier versions have no charges of its
 launches."""
 _TAGS = frozenset(entry.tag for entry in CODEC.entries)
-_TERMS = frozenset({"budget", "measure"})
 _NAMES = {"@": "account", "most": "limits", "priced": "menu"}
 """What a field of an account is called for people, where its name is not enough."""
 
@@ -33,23 +32,44 @@ def opened_by(mechanism: Json, account: Json) -> Accountable:
         KeyError: the rule is not one of ours.
     """
     text = compact(mechanism)
-    if not _TAGS.issuperset(tags_in(text)):
+    if not is_ours(mechanism):
         raise KeyError(tag_of(mechanism))
     opened = _opened(text)
     if any(opened.amounts()):
         raise WrongAccountError(f"begins with an account of {told(opened.amounts())}")
     wanted = fixed_of(json.loads(CODEC.encode(opened)))
-    for name in _TERMS & mechanism.keys() & wanted.keys():
-        if tag_of(wanted[name]) == tag_of(mechanism[name]) and wanted[name] != mechanism[name]:
-            raise WrongAccountError(
-                f"opens an account with {name} {compact(wanted[name])}; the compositor has "
-                f"{compact(mechanism[name])}"
-            )
+    _require_stated(mechanism, wanted)
     _require_same(fixed_of(account), wanted, text, frozenset())
     wrong = read(account).wrong_terms()
     if wrong:
         raise WrongAccountError(wrong)
     return opened
+
+
+def is_ours(mechanism: Json) -> bool:
+    """Whether all classes in the text of a compositor are the package's."""
+    return _TAGS.issuperset(tags_in(compact(mechanism)))
+
+
+def _require_stated(mechanism: Json, opened: Json) -> None:
+    """Check what an opened account has of the mechanism's text: the budget and the slack.
+
+    The slack of a rule that states none is the whole delta of the budget.
+
+    Raises:
+        WrongAccountError: it has something else.
+    """
+    budget, rule = mechanism.get("budget"), mechanism.get("rule")
+    stated = {"budget": budget}
+    if isinstance(budget, dict) and "delta" in budget and isinstance(rule, dict):
+        stated["slack"] = rule.get("slack") or budget["delta"]
+    slack = opened.get("slack", opened.get("mixture", {}).get("slack"))
+    for name, have in (("budget", opened.get("budget")), ("slack", slack)):
+        said = stated.get(name)
+        if have is not None and said is not None and tag_of(have) == tag_of(said) and have != said:
+            raise WrongAccountError(
+                f"opens an account with {name} {compact(have)}; the compositor has {compact(said)}"
+            )
 
 
 def measure_of(mechanism: Json | None) -> Any:

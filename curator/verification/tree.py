@@ -15,7 +15,14 @@ from curator.verification.blocks import MECHANISM as BLOCKS
 from curator.verification.blocks import KnownBlocks
 from curator.verification.charges import Spender
 from curator.verification.running import KINDS, fixed_of
-from curator.verification.terms import FILTERS, INDIVIDUAL, ODOMETERS, measure_of, opened_by
+from curator.verification.terms import (
+    FILTERS,
+    INDIVIDUAL,
+    ODOMETERS,
+    is_ours,
+    measure_of,
+    opened_by,
+)
 
 Path = tuple[Any, ...]
 
@@ -81,6 +88,8 @@ class TreeMember:
         except KeyError:  # a rule of a site
             kind = None
         if kind is None:
+            if composes and self.mechanism and is_ours(self.mechanism):
+                raise WrongAccountError(f"has {tag_of(account)} in the place of an account")
             self.unknown = True
             return None
         self.kind = kind(fixed, opened, measure_of(self.mechanism))

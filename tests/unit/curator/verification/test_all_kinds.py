@@ -245,6 +245,20 @@ def test_a_charge_of_another_measure_is_found(mechanism: Any) -> None:
 
 
 @pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
+def test_something_else_in_the_place_of_an_account_is_found(mechanism: Any) -> None:
+    """It would leave the compositor unchecked."""
+    events = events_of(mechanism, SCRIPT, (1, 2, 3))
+
+    def none(body: dict[str, Any]) -> None:
+        for charge in body["charges"]:
+            charge["account"] = PURE
+
+    place = _first_charge(events)
+    changed = [*events[:place], edited(events[place], none), *events[place + 1 :]]
+    assert "in the place of an account" in found(changed)
+
+
+@pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
 def test_another_budget_is_found(mechanism: Any) -> None:
     """The mechanism that the root was opened with has another budget, rule or measure."""
     events = events_of(mechanism, SCRIPT, (1, 2, 3))

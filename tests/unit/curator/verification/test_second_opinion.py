@@ -29,7 +29,7 @@ from tests.unit.curator.verification.test_all_kinds import COARSE, found
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
-NUMBERS = count()
+NUMBERS = count(1)
 SMALL, TENTH, LARGE, GAUSSIAN = PureDP("1/50"), PureDP("1/10"), PureDP("1/2"), GDP("1/10")
 NEARLY = Fraction(99, 100)
 WORD = RandomWord(TENTH)
@@ -64,6 +64,7 @@ def constant(place: Any, name: str, value: Any) -> Callable[[Any], None]:
 
 
 MORE = 1 / NEARLY
+REAL_OPEN = c.Basic.open
 WHITEHOUSE, VIA_ZCDP, ROGERS = c.Whitehouse2023(), c.ViaZCDP(), c.Rogers2023()
 MENU = c.Menu("1/100", [1, 5])
 DELTA = Fraction(1, 10**6)
@@ -84,6 +85,18 @@ FAULTS: dict[str, tuple[Any, Any, Any, str]] = {
         TENTH,
         constant(ADDITIVE, "at_most", lambda value, most: value <= most * 2),
         CHECK,
+    ),
+    "a budget of twice as much": (
+        lambda: c.FiltCon(PureDP("97/100")),
+        TENTH,
+        constant(c.Basic, "open", lambda rule, budget: REAL_OPEN(rule, budget + budget)),
+        "opens an account with budget",
+    ),
+    "half of the slack": (
+        filtered(c.ViaZCDP()),
+        TENTH,
+        less(slack, "share_of", Fraction(1, 2)),
+        "opens an account with slack",
     ),
     "epsilon squared": (filtered(WHITEHOUSE), TENTH, less(weights.Whitehouse2023, "weight"), SUMS),
     "its capacity": (
