@@ -17,8 +17,7 @@ from curator.verification.running import KINDS, fixed_of
 FILTERS = frozenset({"filt/1", "filt-con/1", "filt-seq/1", "ex-post/1"})
 ODOMETERS = frozenset({"odom/1", "odom-con/1", "odom-seq/1"})
 INDIVIDUAL = "individual/1"
-"""A filter with an account for each record. Ledgers of earlier versions have no charges of its
-launches."""
+"""A filter with an account for each record."""
 _TAGS = frozenset(entry.tag for entry in CODEC.entries)
 _NAMES = {"@": "account", "most": "limits", "priced": "menu"}
 """What a field of an account is called for people, where its name is not enough."""
