@@ -5,6 +5,8 @@
 #   make test-slow  those of up to 2 minutes each, in at most 25; stops after 50, or: MINUTES=20
 #   make test-all   all tests, also those that are longer; takes hours
 #   make check   lint, format, types
+#   make mutants  wrong changes of the packages, each of which a test has to find; takes about
+#                10 minutes on 2 cores; of one room: ROOM=ledgers
 #   make bench   time and memory of everything, beside OpenDP and numpy; takes some minutes;
 #                one group: ONLY=rules; about many rows: ONLY=tables, large_tables
 #   make figure2 how many counts a budget returns; takes hours, continues if interrupted;
@@ -28,7 +30,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all check format bench figure2 house notebooks docs claims texts recipes clean
+.PHONY: help demo demo-spark test test-slow test-all mutants check format bench figure2 house notebooks docs claims texts recipes clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -47,6 +49,9 @@ test-slow: $(VENV)/.installed-test
 
 test-all: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -m ""
+
+mutants: $(VENV)/.installed-test
+	@$(BIN)/python -m tests.mutants $(if $(ROOM),--room $(ROOM))
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -10,7 +10,7 @@ another.
 - cache: the same, but a question that was asked before is free.
 - frugal: `Frugal` that is told the public groups of the columns, and none of the questions.
 - frugal, untold: `Frugal()`.
-- known: `Frugal` with all 300 questions as its plan: the matrix mechanism that knows them.
+- known: `Frugal` with all 300 questions as its plan: a matrix mechanism that knows them.
 - drill-down: questions that depend on answers. For all pairs of columns it counts the groups of the
   first one, and those of the second one within the largest group.
 - at least: no matrix mechanism that knows all 300 questions costs less. For weights y of the
@@ -166,7 +166,7 @@ def measured(
     ways = {
         "frugal": Frugal(axes=axes),
         "frugal, untold": Frugal(),
-        "known": Frugal(plan, axes=axes, patience=10**9),
+        "known": Frugal(plan),
     }
     columns = source[[*cuts, *values]]
     found = {name: spent(person, columns, asked) for name, person in ways.items()}

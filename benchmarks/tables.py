@@ -11,6 +11,7 @@ from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory, gettempdir
 
+from benchmarks.by_hand import by_hand, in_lists
 from benchmarks.found_keys import found_keys
 from benchmarks.many_groups import grouped_sums, many_keys
 from benchmarks.many_questions import first, hundred, later, memory, slope, sparse_vector
@@ -64,9 +65,16 @@ def founds(folder: Path) -> Rows:
     yield from found_keys(folder, TEN, 3)
 
 
+def laters_by_hand(folder: Path) -> Rows:
+    yield from by_hand(folder, MILLION, 15)
+    yield from by_hand(folder, TEN, 5)
+    yield from in_lists(10**4, 10**3, 9)
+
+
 PARTS: dict[str, Callable[[Path], Rows]] = {
     "first": firsts,
     "later": laters,
+    "by_hand": laters_by_hand,
     "hundred": hundreds,
     "sparse_vector": sparse_vectors,
     "slope": slopes,

@@ -7,7 +7,7 @@
 - `written`: the rules and accounts that have a text.
 - `budgets`: a filter for a budget that is stated as epsilon and delta.
 - `advice/`: `admitted`, how many launches a rule admits; `recommend`, to choose a rule, with hints
-  of what pays beyond it; pictures (extra `plot`).
+  of what pays beyond it; `advice.plan`, to share a budget among questions; pictures (extra `plot`).
 """
 
 from typing import TYPE_CHECKING

@@ -76,18 +76,19 @@ AGREED = Condition(
 
 _NOT_OPTIMAL = Unproven(
     "invalid, parameters chosen by answers reach more than the claim (tests/attacks/"
-    "test_optimal_as_filter.py)",
+    "test_naive_accounts.py)",
     "rule=Menu(...) or GDPResidue(), or ConComp(..., delta=) with parameters fixed in advance",
 )
 
 _NOT_SOME_ORDER = Unproven(
-    "invalid, which order fits may depend on answers (tests/attacks/test_some_order_fits.py)",
+    "invalid, which order fits may depend on answers (tests/attacks/test_naive_accounts.py)",
     "rule=ViaRenyi(orders), whose weights are fixed, or a budget at every order",
 )
 
 _NOT_TENSOR = Unproven(
     "invalid in general for curves chosen on the way (Tran et al. 2026; Regehr et al. 2026)",
-    "compose in ApproxDP, ZCDP or GDP, or fix the curves in advance with ConComp",
+    "FiltCon(composition.budgets.under_curve(f)), whose budget has no worse curve, or ConComp with "
+    "curves fixed in advance",
 )
 
 _AS_ADAPTIVE = Remark("a special case of adaptive")

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ import attrs
 
 from curator.ledgers import LedgerError
 from queryable.losses import Loss
+from queryable.wording.quoting import quoted
 
 FORMAT = "queryable anchor/1"
 _MODE = 0o600
@@ -88,6 +90,12 @@ def _block(value: Any) -> Any:
     return value
 
 
+def _path(value: Any) -> Path:
+    if not isinstance(value, str | PathLike):
+        raise TypeError(f"path is {quoted(value)}; it should be the name of a file")
+    return Path(value)
+
+
 @attrs.frozen
 class Anchor:
     """The file of an anchor. Several roots of different names may share it.
@@ -99,7 +107,7 @@ class Anchor:
             but for an `ExPost` root at most the worst case of the step that was under way.
     """
 
-    path: Path = attrs.field(converter=Path)
+    path: Path = attrs.field(converter=_path)
     block: Any = attrs.field(default=None, converter=_block)
 
     def marks(self) -> dict[str, Mark]:

@@ -11,7 +11,7 @@ from curator.identities import Place, default_key, is_key
 from curator.keys import Key, destroy_key, read_key
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of, this_process
 from curator.logs.journal import TTL, LedgerJournal
-from curator.logs.keeping import folder_of
+from curator.logs.person_states import folder_of
 from curator.logs.story import Story, story_of
 
 

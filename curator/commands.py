@@ -23,6 +23,7 @@ from curator.logs.exports import exported, imported
 from curator.owner import orders
 from curator.owner.feeding import feed
 from curator.owner.orders import access_lines, running_lines
+from curator.owner.reporting import reported
 from curator.owner.retrying import retry
 from curator.root import release as release_root
 from curator.settings.configuration import NAME as _CONFIGURATION
@@ -140,6 +141,24 @@ def check(place: str, root: str = "", head: str = "") -> str:
             for each in ([root] if root else at.ledger.roots())
         ]
     return "\n".join(found) or f"{place} has no roots"
+
+
+def report(place: str, dataset: str = "", form: str = "", out: str = "") -> str:
+    """Who is protected and how, and who asked what when, for a data protection officer.
+
+    Needs neither data nor key.
+
+    Args:
+        place: a configuration, its folder, or a ledger.
+        dataset: a data set; by default the only one that was opened.
+        form: md, html, csv or xlsx; by default that of the file's name, or md.
+        out: the file to write; by default the report is printed.
+    """
+    with _Opened(place) as at:
+        roots = [each for each in at.ledger.roots() if each != ACCESS]
+        if not dataset and len(roots) != 1:
+            raise LedgerError(f"give a data set; there are: {', '.join(roots) or 'none'}")
+        return reported(at.ledger, dataset or roots[0], at.codec, form, out)
 
 
 def close(place: str, root: str, key: str = "") -> str:
@@ -349,6 +368,15 @@ def application() -> Any:
     app.command()(_told(close))
     app.command()(_told(charge))
     app.command()(_told(retry))
+
+    @app.command("report", help=report.__doc__.partition("Args:")[0] if report.__doc__ else None)
+    def _report(
+        place: str,
+        dataset: str = typer.Argument(""),
+        form: str = typer.Option("", "--format", help="md, html, csv or xlsx"),
+        out: str = typer.Option("", "--output", "-o", help="the file to write"),
+    ) -> None:
+        _told(report)(place, dataset, form, out)
 
     @app.command("replay", help=replay.__doc__)
     def _replay(configuration: str, root: str = typer.Argument("")) -> None:

@@ -46,7 +46,7 @@ def fingerprint(dataset: Any, key: bytes) -> dict[str, str]:
             "give the table as it was opened, and feed the batches: an appended table cannot be "
             "recognised after a restart"
         )
-    described = {"kind": "table", "columns": _columns(dataset), "unit": _unit(dataset)}
+    described = {"kind": "table", "columns": dataset.layout, "unit": _unit(dataset)}
     _feed(sorted((name, repr(value)) for name, value in dataset._reading.items()), digest)
     for part in dataset.made_of:
         digest.update(repr(fingerprint(part, key)).encode())
@@ -88,12 +88,6 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> str:
         f"{part}: {before.get(part, 'none')} then, {now.get(part, 'none')} now"
         for part in sorted({*before, *now})
         if before.get(part) != now.get(part)
-    )
-
-
-def _columns(table: Table) -> str:
-    return ", ".join(
-        f"{name}: {kind.declared or kind.name}" for name, kind in sorted(table.columns.items())
     )
 
 

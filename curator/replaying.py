@@ -30,7 +30,7 @@ from queryable.checks.datasets import protected, protects
 from queryable.conversation.recalling import Recall
 from queryable.errors import CodecError, InteractiveError, QueryError
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Answer, Failed, Halted, Refused, bare
+from queryable.messages import Answer, Failed, Halted, Refused, without_receipts
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.folding import fold, fold_update
 from queryable.running.journal import Message
@@ -193,7 +193,7 @@ class _Replay:
         failed = Recall.of_opening(logged, same_by(codec)) if isinstance(logged, Failed) else None
         protection = protects(dataset)
         self._root = MemoryRoot(mechanism, dataset, coins, None, protection, opening=failed)
-        opened = codec.encode(bare(self._root.opening))
+        opened = codec.encode(without_receipts(self._root.opening))
         self._opening, self._history = str(opened, "ascii"), coins.answered_with(opened)
         self._notes: Any = _Notes()
 

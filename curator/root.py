@@ -40,7 +40,7 @@ from curator.leases import KEEPER, lease_of
 from curator.ledgers import LedgerError, chained, ledger_of, this_process
 from curator.logs.batches import Batches, Marks, Updates
 from curator.logs.journal import TTL, LedgerJournal
-from curator.logs.keeping import Keeping, folder_of
+from curator.logs.person_states import Keeping, folder_of
 from curator.logs.reading import MessageReader
 from curator.logs.skimming import Skim
 from curator.logs.story import SCHEMA, TRIES, Telling, Tries, message_of, same_by, tries_of
@@ -50,7 +50,7 @@ from queryable.checks.datasets import protected, protects, remember, warn
 from queryable.conversation.recalling import Recall
 from queryable.handle import Queryable
 from queryable.mechanism import InteractiveMechanism
-from queryable.messages import Failed, bare
+from queryable.messages import Failed, without_receipts
 from queryable.randomness.entropy import random_bytes
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.folding import give_up, tell_again
@@ -254,7 +254,7 @@ def _running(
             journal.append("again", {"of": 1})
     root = MemoryRoot(mechanism, dataset, coins, on_fault, protects(dataset), opening=opening)
     if telling.opening is None:
-        answer = str(codec.encode(bare(root.opening)), "ascii")
+        answer = str(codec.encode(without_receipts(root.opening)), "ascii")
         journal.append("answer", {"of": 1, "answer": answer})
         journal.pending = None
     root.handles.register((), root.opening)

@@ -18,7 +18,7 @@ from curator.ledgers import BrokenChainError, Event, LedgerError, chained
 from curator.logs.batches import Course
 from curator.verification.accounts import Amounts, WrongAccountError
 from curator.verification.histories import Histories
-from curator.verification.messages import Messages
+from curator.verification.sequence import Messages
 from curator.verification.tree import Path
 
 

@@ -6,13 +6,17 @@ only want to look. Nothing is written, no lease is taken, and another process ma
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
+from curator.access import ROOT as ACCESS
+from curator.access import access_of
 from curator.arguments import name_of, require_codec, require_file
 from curator.codec import CODEC, Codec
 from curator.ledgers import Ledger, LedgerError, chained, ledger_of
 from curator.logs.batches import Absent, Batches
 from curator.logs.reading import MessageReader
+from curator.logs.requests import Requests
 from curator.logs.skimming import Skim
 from curator.logs.story import Telling, message_of, same_by
 from queryable.checks.protection import RECORD, Protected
@@ -20,6 +24,7 @@ from queryable.conversation.recalling import Recall
 from queryable.errors import HandleError
 from queryable.handle import Queryable
 from queryable.messages import READS, Answer, Query
+from queryable.randomness.coins import ChildId
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.folding import give_up
 from queryable.running.handles import Path as Where
@@ -93,6 +98,9 @@ class _Shown(MemoryRoot):
 class _Unwritten:
     """The journal of a view: it refuses every message that would read data."""
 
+    def __init__(self, requests: Requests, people: Mapping[ChildId, str]) -> None:
+        self._requests, self._people = requests, people
+
     def require_ready(self) -> None:
         """Polls may be asked."""
 
@@ -138,6 +146,14 @@ class _Unwritten:
     def void(self) -> None:
         """Nothing was written."""
 
+    def time_of(self, entry: int) -> int | None:
+        """The second in which the message of an entry came; None if it is unknown."""
+        return self._requests.time_of(entry)
+
+    def people(self) -> Mapping[ChildId, str]:
+        """Who had which grant."""
+        return self._people
+
 
 def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Codec) -> MemoryRoot:
     """The root that a log tells of, without data."""
@@ -150,11 +166,15 @@ def _shown(name: str, telling: Telling, place: Ledger, ledger: Place, codec: Cod
     coins = SealedCoins(bytes(32), name, canonical=codec.encode)  # nothing is drawn
     protects = Protected(*opened["protects"]) if "protects" in opened else RECORD
     known = Recall.of_opening(opening, same_by(codec))
-    root = _Shown(mechanism, Absent(protects), coins, None, protects, opening=known)
+    absent = Absent(protects, str(opened["fingerprint"].get("columns", "")))
+    root = _Shown(mechanism, absent, coins, None, protects, opening=known)
     root.handles.register((), root.opening)
     reader = MessageReader(place, ledger, name, coins, codec)
-    Skim(root, reader, coins, codec, Batches(codec)).fold(telling.messages())
+    skim = Skim(root, reader, coins, codec, Batches(codec))
+    skim.fold(telling.messages())
     if telling.pending is not None and telling.pending.kind == "intent":
-        give_up(root, message_of(json.loads(telling.pending.body), coins, codec))
-    root.journal = _Unwritten()
+        body = json.loads(telling.pending.body)
+        give_up(root, message_of(body, coins, codec))
+        skim.requests.add(None, root.entries - skim.requests.entries, body.get("on"))
+    root.journal = _Unwritten(skim.requests, access_of(place.read(ACCESS)).holders(name))
     return root

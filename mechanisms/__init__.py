@@ -6,6 +6,7 @@
 - `sparse_vector`: `SparseVector`, which compares statistics with a threshold.
 - `best`: the best of several runs, for the price of two or three (`repetitions`: how many runs;
   `selection`: what they cost).
+- `first_good`: candidates that are tried until one is good enough; only those tried are paid for.
 - `scripted`: a whole analysis as one measurement.
 - `counters`: sums over the batches of data that grow, at every moment.
 - `linear_queries`: `LinearQuery`, a weighted count of records.
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from mechanisms.counters.tree import TreeCounter
     from mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, TopK
     from mechanisms.frugal.frugal import Frugal
-    from mechanisms.frugal.messages import Estimate
+    from mechanisms.frugal.frugal_queries import Estimate
     from mechanisms.gaussian import Gaussian
     from mechanisms.laplace import Laplace
     from mechanisms.linear_queries import LinearQuery
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from mechanisms.refinement.brownian import BrownianNoiseReduction
     from mechanisms.refinement.doubling import Doubling
     from mechanisms.refinement.laplace_reduction import LaplaceNoiseReduction
-    from mechanisms.refinement.messages import Open, Refine, Until
+    from mechanisms.refinement.refine_queries import Open, Refine, Until
     from mechanisms.refinement.stopping import (
         AbsoluteError,
         RelativeError,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from mechanisms.repetitions import Poisson, Threshold, TruncatedNegativeBinomial
     from mechanisms.scripted import Scripted
     from mechanisms.sparse_vector import Above, SparseVector
-    from mechanisms.synthetic.messages import Fit, FromModel, Measured, Measurements, SampleRows
+    from mechanisms.synthetic.fit_queries import Fit, FromModel, Measured, Measurements, SampleRows
     from mechanisms.synthetic.synthetic import Synthetic
     from mechanisms.tables.expressions.columns import column, when
     from mechanisms.tables.quantiles.choices import Quantiles
@@ -81,7 +82,7 @@ else:
             "mechanisms.counters.tree": "TreeCounter",
             "mechanisms.exponential": "ExponentialMechanism PermuteAndFlip TopK",
             "mechanisms.frugal.frugal": "Frugal",
-            "mechanisms.frugal.messages": "Estimate",
+            "mechanisms.frugal.frugal_queries": "Estimate",
             "mechanisms.gaussian": "Gaussian",
             "mechanisms.laplace": "Laplace",
             "mechanisms.linear_queries": "LinearQuery",
@@ -90,14 +91,14 @@ else:
             "mechanisms.refinement.brownian": "BrownianNoiseReduction",
             "mechanisms.refinement.doubling": "Doubling",
             "mechanisms.refinement.laplace_reduction": "LaplaceNoiseReduction",
-            "mechanisms.refinement.messages": "Open Refine Until",
+            "mechanisms.refinement.refine_queries": "Open Refine Until",
             "mechanisms.refinement.stopping": (
                 "AbsoluteError RelativeError even_schedule geometric_schedule"
             ),
             "mechanisms.repetitions": "Poisson Threshold TruncatedNegativeBinomial",
             "mechanisms.scripted": "Scripted",
             "mechanisms.sparse_vector": "Above SparseVector",
-            "mechanisms.synthetic.messages": "Fit FromModel Measured Measurements SampleRows",
+            "mechanisms.synthetic.fit_queries": "Fit FromModel Measured Measurements SampleRows",
             "mechanisms.synthetic.synthetic": "Synthetic",
             "mechanisms.tables.expressions.columns": "column when",
             "mechanisms.tables.quantiles.choices": "Quantiles",

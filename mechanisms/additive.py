@@ -71,8 +71,8 @@ def drawing(statistic: IntegerStatistic, parameter: Fraction, spread: int) -> Ef
     bits = parameter.numerator.bit_length() + parameter.denominator.bit_length()
     largest = max(spread, int(statistic.l1)).bit_length() * 3 // 10 + 3  # digits of a sum
     if bits < _SHORT and largest < _DIGITS:
-        return Effort(100 + 2 * count, 100 + (largest + 2) * count)
-    return Effort(100 + (40 + bits // 8) * count, 100 + (largest + 30) * count)
+        return Effort(100 + 2 * count + statistic.steps, 100 + (largest + 2) * count)
+    return Effort(100 + (40 + bits // 8) * count + statistic.steps, 100 + (largest + 30) * count)
 
 
 _DIGITS = 25

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mechanisms.privacy_maps import with_zcdp
 from mechanisms.repetitions import (
     Ending,
     Poisson,
@@ -20,7 +21,15 @@ from mechanisms.repetitions import (
     Threshold,
     TruncatedNegativeBinomial,
 )
-from mechanisms.selection import HELPERS, ORDERS, Bound, bound_of, pure_of
+from mechanisms.selection import (
+    HELPERS,
+    ORDERS,
+    Bound,
+    bound_of,
+    poisson_orders,
+    pure_of,
+    rho_of,
+)
 from queryable.answers.released import Released
 from queryable.errors import PrivacyClaimError
 from queryable.faults import called, touching_data
@@ -52,7 +61,13 @@ class BestRun:
     answer: Any
 
 
-def _candidates(value: Any) -> tuple[Measurement[Any], ...]:
+def candidates_of(value: Any) -> tuple[Measurement[Any], ...]:
+    """Read candidates: a measurement, or a list of them.
+
+    Raises:
+        ValueError: there are none, or too many.
+        TypeError: one of them is no measurement, or a `Best`.
+    """
     given = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not 1 <= len(given) <= _MOST_CANDIDATES:
         raise ValueError(
@@ -73,9 +88,10 @@ Score = str | Callable[[Any], Any]
 Where = int | str | None
 
 
-def _score(best: Any, field: Any, value: Any) -> None:
+def a_score(holder: Any, field: Any, value: Any) -> None:
+    """Check that a score is "largest", "smallest" or a function."""
     if isinstance(value, str) or not callable(value) or isinstance(value, type):
-        one_of("largest", "smallest")(best, field, value)
+        one_of("largest", "smallest")(holder, field, value)
 
 
 def _repetitions(value: Any) -> Repetitions:
@@ -87,7 +103,12 @@ def _repetitions(value: Any) -> Repetitions:
     return value
 
 
-def _field(value: Any) -> Where:
+def field_of(value: Any) -> Where:
+    """Read where in an answer its number is.
+
+    Raises:
+        ValueError: it is no name and no place.
+    """
     if value is None or (type(value) is str and value.isidentifier() and value[0] != "_"):
         return value
     if type(value) is int and value >= 0:
@@ -96,6 +117,27 @@ def _field(value: Any) -> Where:
         f"of is {quoted(value)}; it should be the name of a field of the answers, or a place in "
         "them, counted from 0. Give a function of an answer as score"
     )
+
+
+def require_numbers(base: tuple[Measurement[Any], ...], score: Score, of: Where) -> None:
+    """Check that candidates have a number of which the best is chosen, if that is known.
+
+    Raises:
+        ValueError: one never answers a number there, `of` is given beside a function, or they are
+            nested too deeply.
+    """
+    if of is not None and not isinstance(score, str):
+        raise ValueError(
+            f"leave of={quoted(of)} out: score is a function, which is given the whole answer"
+        )
+    for each in base if isinstance(score, str) else ():
+        if each.has_number(of) is False:
+            raise ValueError(
+                "give a function of an answer as score, or say with of= which number counts: "
+                f"{public_name(each)} does not answer one number"
+                f"{'' if of is None else f' at {quoted(of)}'}"
+            )
+    nested(base)
 
 
 @attrs.frozen
@@ -138,10 +180,10 @@ class Best(Measurement[BestRun]):
             answer that is looked at.
     """
 
-    base: tuple[Measurement[Any], ...] = attrs.field(converter=_candidates)
-    score: Score = attrs.field(validator=_score)
+    base: tuple[Measurement[Any], ...] = attrs.field(converter=candidates_of)
+    score: Score = attrs.field(validator=a_score)
     repetitions: Repetitions = attrs.field(converter=_repetitions)
-    of: Where = attrs.field(default=None, converter=_field, kw_only=True)
+    of: Where = attrs.field(default=None, converter=field_of, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         """Check that a theorem covers the candidates.
@@ -151,18 +193,7 @@ class Best(Measurement[BestRun]):
                 nested too deeply, the repetitions are of another class, `of` is given beside a
                 function, or a candidate never answers a number there.
         """
-        if self.of is not None and not isinstance(self.score, str):
-            raise ValueError(
-                f"leave of={self.of!r} out: score is a function, which is given the whole answer"
-            )
-        for each in self.base if isinstance(self.score, str) else ():
-            if each.has_number(self.of) is False:
-                raise ValueError(
-                    "give a function of an answer as score, or say with of= which number counts: "
-                    f"{public_name(each)} does not answer one number"
-                    f"{'' if self.of is None else f' at {self.of!r}'}"
-                )
-        nested(self.base)
+        require_numbers(self.base, self.score, self.of)
         law = type(self.repetitions)
         if law not in _COVERED:  # a subclass could draw other numbers, or state another mean
             raise ValueError(f"no theorem covers repetitions of class {called(law)}")
@@ -194,7 +225,11 @@ class Best(Measurement[BestRun]):
         pure = self._pure_bound(d_in)
         if pure is not None and isinstance(self.repetitions, Ending):
             return pure
-        known = tuple(order for order in ORDERS if self._curve(d_in, order) is not None)
+        return self._own_curve(d_in)
+
+    def _own_curve(self, d_in: int) -> RenyiCurve:
+        tried = self._orders(ORDERS)
+        known = tuple(order for order in tried if self._curve(d_in, order) is not None)
         if not known:
             raise ValueError(f"they are of {', '.join({str(m.loss(d_in)) for m in self.base})}")
         return RenyiCurve(known, self._at(d_in, known))
@@ -202,8 +237,8 @@ class Best(Measurement[BestRun]):
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """The loss at `d_in` records.
 
-        If the candidates are pure, it is in RDP the smaller of two bounds, and in other measures
-        the conversion of the pure bound.
+        If the candidates are pure, it is in RDP and zCDP the smaller of two bounds, and in other
+        measures the conversion of the pure bound.
         """
         stated = self._stated(max(natural(d_in, "d_in"), 1), measure)
         return stated if d_in else stated.zero()
@@ -216,33 +251,22 @@ class Best(Measurement[BestRun]):
                 return RenyiCurve(measure.orders, self._at(d_in, measure.orders))
             case RenyiOrder():
                 return RDP(measure.alpha, *self._at(d_in, (measure.alpha,)))
-        return (self._pure_bound(d_in) or self.loss(d_in)).to(measure)
+        pure = self._pure_bound(d_in)
+        if pure is None:
+            return self.loss(d_in).to(measure)
+        if isinstance(self.repetitions, Ending):
+            return pure.to(measure)
+        stated = pure.to(measure)
+        return with_zcdp(stated, lambda: rho_of(self._own_curve(d_in), pure.epsilon), measure)
 
     def release(self, dataset: Any, coins: Coins) -> BestRun:
         """The best run; a run that fails fails all."""
-        best: tuple[Fraction, BestRun] | None = None
-        goal = self._goal
-        for run in range(coins.draw(self.repetitions)):
-            place = coins.draw(UniformBelow(len(self.base))) if self._several else 0
-            _, answer = self.base[place].init(dataset, coins.spawn(run, 0))
-            number = self._number(answer)
-            if goal is not None:
-                if number >= goal:
-                    return BestRun(place, answer)
-            elif best is None or number > best[0]:
-                best = number, BestRun(place, answer)
-        return BestRun(None, None) if best is None else best[1]
+        runs = coins.draw(self.repetitions)
+        found = best_run(runs, self.base, self._number, dataset, coins, self._goal)
+        return BestRun(None, None) if found is None else found[1]
 
     def _number(self, answer: Any) -> Fraction:
-        """How good an answer is: the larger the better."""
-        score = self.score
-        if not isinstance(score, str):
-            return _exact(touching_data(lambda: score(answer)))
-        return self._signed(_exact(_part(answer, self.of)))
-
-    def _signed(self, number: Fraction) -> Fraction:
-        """The number, negated if the smallest is best."""
-        return -number if self.score == "smallest" else number
+        return number_of(answer, self.score, self.of)
 
     @property
     def repeats(self) -> Fraction:
@@ -255,23 +279,31 @@ class Best(Measurement[BestRun]):
     def _goal(self) -> Fraction | None:
         """What ends the runs, if there is such a number."""
         law = self.repetitions
-        return self._signed(law.tau) if isinstance(law, Threshold) else None
-
-    @property
-    def _several(self) -> bool:
-        return len(self.base) > 1
+        if not isinstance(law, Threshold):
+            return None
+        return -law.tau if self.score == "smallest" else law.tau
 
     def _pure(self, d_in: int) -> Fraction | None:
         """The largest epsilon of the candidates; None if one is not pure."""
-        return _largest(self.base, d_in, PureDP)
+        return largest(self.base, d_in, PureDP)
 
     def _curve(self, d_in: int, order: Fraction) -> Fraction | None:
         """The largest epsilon of the candidates at a Renyi order; None if one has none there."""
-        return _largest(self.base, d_in, RenyiOrder(order))
+        return largest(self.base, d_in, RenyiOrder(order))
 
     def _pure_bound(self, d_in: int) -> PureDP | None:
         pure = self._pure(d_in)
         return None if pure is None else PureDP(pure_of(self.repetitions, pure))
+
+    def _orders(self, usual: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+        """The usual orders, or those for Poisson repetitions of candidates that are pure.
+
+        They are those of one record at any `d_in`, so that the losses of several can be compared.
+        """
+        pure = self._pure(1)
+        if pure is None or not isinstance(self.repetitions, Poisson):
+            return usual
+        return poisson_orders(pure)
 
     def _at(self, d_in: int, orders: tuple[Fraction, ...]) -> list[Fraction]:
         pure, bound, found = self._pure_bound(d_in), self._bound(d_in), []
@@ -286,14 +318,64 @@ class Best(Measurement[BestRun]):
         return found
 
     def _bound(self, d_in: int) -> Bound:
-        helping = [(order, self._curve(d_in, order)) for order in HELPERS]
+        helping = [(order, self._curve(d_in, order)) for order in self._orders(HELPERS)]
         curve = [(order, epsilon) for order, epsilon in helping if epsilon is not None]
         return bound_of(self.repetitions, self._pure(d_in), curve)
 
 
-def _largest(
+def best_run(
+    runs: int,
+    candidates: tuple[Measurement[Any], ...],
+    number: Callable[[Any], Fraction],
+    dataset: Any,
+    coins: Coins,
+    goal: Fraction | None = None,
+) -> tuple[Fraction, BestRun] | None:
+    """The best of some runs with its number; None if there is none.
+
+    Args:
+        number: how good an answer is, the larger the better.
+        goal: a number; then the first run that reaches it is the best, and all others are none.
+
+    Raises:
+        MechanismFault: a run failed. Its error may quote what it has answered.
+    """
+    return touching_data(lambda: _best_run(runs, candidates, number, dataset, coins, goal))
+
+
+def _best_run(
+    runs: int,
+    candidates: tuple[Measurement[Any], ...],
+    number: Callable[[Any], Fraction],
+    dataset: Any,
+    coins: Coins,
+    goal: Fraction | None,
+) -> tuple[Fraction, BestRun] | None:
+    best: tuple[Fraction, BestRun] | None = None
+    for run in range(runs):
+        place = coins.draw(UniformBelow(len(candidates))) if len(candidates) > 1 else 0
+        _, answer = candidates[place].init(dataset, coins.spawn(run, 0))
+        found = number(answer), BestRun(place, answer)
+        if goal is not None:
+            if found[0] >= goal:
+                return found
+        elif best is None or found[0] > best[0]:
+            best = found
+    return best
+
+
+def number_of(answer: Any, score: Score, of: Where) -> Fraction:
+    """How good an answer is: the larger the better."""
+    if not isinstance(score, str):
+        return _exact(touching_data(lambda: score(answer)))
+    number = _exact(_part(answer, of))
+    return -number if score == "smallest" else number
+
+
+def largest(
     candidates: tuple[InteractiveMechanism[Any], ...], d_in: int, measure: Measure
 ) -> Fraction | None:
+    """The largest epsilon of some candidates in a measure; None if one has none there."""
     found = []
     for each in candidates:
         try:

@@ -216,7 +216,8 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
         candidates = (self.scores.shape or (0,))[0]
         if not 1 <= k <= candidates:
             raise ValueError(
-                f"k is {k}; it should be between 1 and {candidates}, the number of candidates"
+                f"k is {quoted(k)}; it should be between 1 and {candidates}, the number of "
+                "candidates"
             )
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:

@@ -1,26 +1,24 @@
 """The Gaussian mechanism on the integers (Canonne, Kamath, Steinke 2020)."""
 
 from fractions import Fraction
-from math import isqrt, prod
+from math import isqrt
 from typing import Any
 
 import attrs
-from flint import arb
 
 from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.sampling.laws import DiscreteGaussian
+from mechanisms.sampling.noise_curves import gaussian_curve, moves_one_number
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
-from queryable.losses import ZCDP, Dominated, Loss, Measure
-from queryable.losses.numbers import Number, natural, positive, round_up, sqrt_up
+from queryable.losses import FDP, GDP, ZCDP, Dominated, Loss, Measure
+from queryable.losses.conversions import discrete_gaussian_to_gdp
+from queryable.losses.numbers import Number, natural, positive
 from queryable.mechanism import Measurement
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
 from queryable.streams.contributions import PerRecord
 from queryable.wording.quoting import quoted
-
-SMOOTHED = Fraction(4)
-"""The part of the variance that moves a continuous Gaussian to the integers."""
 
 
 @attrs.frozen(init=False)
@@ -32,13 +30,13 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
 
     Privacy:
         Claim: ZCDP((l2 * d_in)^2 / (2 variance)); RDP and (epsilon, delta) by conversion. In
-            `Dominated`, for the rule `GDPResidue`, mu = l2 * d_in / sqrt(variance - 4) and a delta
-            below 1e-33 for each coordinate. Gaussian DP is claimed only with that delta: discrete
-            Gaussian noise is not mu-GDP for the mu of the continuous Gaussian.
+            Gaussian DP, in `Dominated` and as a trade-off curve, mu = l2 * d_in * m, where m is
+            about 1/sigma + 1/(24 sigma^3): discrete Gaussian noise is not mu-GDP for the mu of the
+            continuous Gaussian, l2 * d_in / sigma.
         Theorem: Canonne, Kamath, Steinke 2020, Theorem 14 (several coordinates, any shift by
-            integers of that L2 norm); docs/theory.md, discrete and continuous Gaussians.
+            integers of that L2 norm); docs/theory.md, the Gaussian DP of integer noise.
         Assumes: the statistic's declared `l2`.
-        Checked by: tests/unit/mechanisms/test_gaussian.py
+        Checked by: tests/unit/mechanisms/test_additive.py
 
     Args:
         statistic: integer-valued, with declared sensitivities. A `Sum` is in its `unit`; `release`
@@ -67,11 +65,15 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         return ZCDP((self.statistic.l2 * d_in) ** 2 / (2 * self.variance))
 
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
-        """The loss at `d_in` records; in `Dominated` that of a smoothed continuous Gaussian."""
-        if measure is not Dominated or not self.variance > SMOOTHED:
+        """The loss at `d_in` records; in Gaussian DP and what it converts to, the noise's own."""
+        if measure is None or not any(measure is each for each in (GDP, Dominated, FDP)):
             return super().privacy_map(d_in, measure)
         moved = self.statistic.l2 * natural(d_in, "d_in")
-        return smoothed(moved**2, self.variance, prod(self.statistic.shape or ()))
+        if measure is FDP and moves_one_number(self.statistic, moved):
+            curve = gaussian_curve(self.variance, int(moved))
+            if curve is not None:
+                return curve
+        return GDP(moved * discrete_gaussian_to_gdp(self.variance)).to(measure)
 
     @property
     def per_record(self) -> PerRecord | None:  # type: ignore[override]
@@ -99,34 +101,20 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         """`Gaussian of` and what the statistic asks."""
         return f"Gaussian of {self.statistic.asked}"
 
+    @property
+    def answer_unit(self) -> Fraction | None:
+        """The step of the statistic."""
+        return self.statistic.step
+
     def added_noise(self) -> Noise:
         """Discrete Gaussian noise of the same variance on each coordinate."""
         return Noise(DiscreteGaussian(self.variance), self.statistic.shape)
 
 
-def smoothed(squared: Fraction, variance: Fraction, coordinates: int) -> Dominated:
-    """The loss of discrete Gaussian noise as that of a smoothed continuous Gaussian.
-
-    Args:
-        squared: by how much the integers move, as a squared L2 norm.
-        variance: above `SMOOTHED`.
-        coordinates: how many integers move at most.
-    """
-    if not squared:
-        return Dominated(0, 0, 0)
-    mu = sqrt_up(squared / (variance - SMOOTHED))
-    return Dominated(0, mu, min(coordinates * _missed(), Fraction(1)))
-
-
-def _missed() -> Fraction:
-    """2 kappa: the mass of a coordinate's law outside the smoothed continuous Gaussian."""
-    return round_up(lambda v: 4 / ((2 * arb.pi() ** 2 * v).exp() - 1), SMOOTHED)
-
-
 def _variance(
     l2: Fraction, scale: Number | None, rho: Number | None, variance: Number | None
 ) -> Fraction:
-    if (scale, rho, variance).count(None) != 2:
+    if sum(each is None for each in (scale, rho, variance)) != 2:
         raise ValueError(
             f"give exactly one of scale, rho and variance; scale is {quoted(scale)}, rho is "
             f"{quoted(rho)} and variance is {quoted(variance)}"

@@ -8,9 +8,10 @@ import attrs
 from mechanisms.additive import drawing, integer_statistic, is_entry, noisy
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
+from mechanisms.sampling.noise_curves import laplace_curve, moves_one_number
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
-from queryable.losses import Loss, Measure, PureDP
+from queryable.losses import FDP, Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import Number, positive
 from queryable.mechanism import Measurement
@@ -33,7 +34,7 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
             by a factor of at most e^(l1 * d_in / scale); zCDP:
             `conversions.discrete_laplace_to_zcdp`.
         Assumes: the statistic's declared `l1`.
-        Checked by: tests/unit/mechanisms/test_laplace.py
+        Checked by: tests/unit/mechanisms/test_additive.py
 
     Args:
         statistic: integer-valued, with declared sensitivities. A `Sum` is in its `unit`; `release`
@@ -59,6 +60,8 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
         """The loss at `d_in` records; in zCDP and RDP the smaller of two bounds."""
         converted = super().privacy_map(d_in, measure)
         width = self.statistic.l1 * d_in
+        if measure is FDP and width > 1 and moves_one_number(self.statistic, width):
+            return laplace_curve(self.scale, int(width)) or converted
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, self.scale), measure)
 
     @property
@@ -78,6 +81,11 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
     def public_name(self) -> str:
         """`Laplace of` and what the statistic asks."""
         return f"Laplace of {self.statistic.asked}"
+
+    @property
+    def answer_unit(self) -> Fraction | None:
+        """The step of the statistic."""
+        return self.statistic.step
 
     def added_noise(self) -> Noise:
         """Discrete Laplace noise of the same scale on each coordinate."""

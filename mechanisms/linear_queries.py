@@ -60,7 +60,7 @@ class LinearQuery:
 
     weights: Any = attrs.field(repr=False, converter=_copied)
     predicate: Predicate | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Predicate))
+        default=None, validator=attrs.validators.optional(an_instance(Predicate))
     )
 
     @classmethod

@@ -81,7 +81,8 @@ def _universe(value: Any) -> int | Aggregate:
 def _enough(size: int) -> int:
     if not 2 <= size <= MOST_ELEMENTS:
         raise ValueError(
-            f"universe is {size}; it should have at least 2 elements, and {MOST_ELEMENTS} at most"
+            f"universe is {quoted(size)}; it should have at least 2 elements, and {MOST_ELEMENTS} "
+            "at most"
         )
     return size
 

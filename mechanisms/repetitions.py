@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from flint import arb
 
-from mechanisms.tables.statistics.signed import signed
+from mechanisms.tables.requests.signed import signed
 from queryable.losses.numbers import positive, probability, round_down, round_up, shown
 from queryable.randomness.intervals import Chance, Interval
 from queryable.randomness.laws import FairBits, Law

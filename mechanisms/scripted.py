@@ -22,6 +22,7 @@ from queryable.messages import (
     LaunchMany,
     MeasureQuery,
     PrivacyLossQuery,
+    RemainingQuery,
     is_owners,
     not_the_owner,
 )
@@ -128,7 +129,7 @@ class Scripted(Measurement[View]):
                 return False if launched.has_number(of) is False else None
             case (AskMany(),):
                 return None if isinstance(of, int) else False
-            case (PrivacyLossQuery() | MeasureQuery() | LaunchMany(),):
+            case (PrivacyLossQuery() | RemainingQuery() | MeasureQuery() | LaunchMany(),):
                 return False
         return None
 

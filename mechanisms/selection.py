@@ -6,13 +6,15 @@ is in `mechanisms.best`.
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import accumulate
 from math import log
 
 from flint import arb
 
 from mechanisms.repetitions import Ending, Poisson, Repetitions
+from queryable.losses import RenyiCurve
 from queryable.losses.conversions import log_up
-from queryable.losses.numbers import round_up
+from queryable.losses.numbers import round_down, round_up
 
 ORDERS = tuple(
     map(Fraction, (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096))
@@ -22,6 +24,9 @@ losses: at rho = 1/200,000 the conversion to epsilon would be twice as large wit
 
 HELPERS = tuple(sorted({1 + Fraction(round(16 * 2 ** (s / 4)), 64) for s in range(57)} | {*ORDERS}))
 """Orders that are tried for the second order of the theorem: 5/4 to 4097."""
+
+_WIDENINGS = tuple(Fraction(round(64 * 2 ** (s / 4)), 64) for s in (*range(-8, 25), 28, 32, 40, 48))
+_NEAREST, _FARTHEST = Fraction(1, 2**20), 2**30
 
 Curve = list[tuple[Fraction, Fraction]]
 """Orders, and bounds on the Renyi divergence of one run at them."""
@@ -37,7 +42,8 @@ def bound_of(law: Repetitions, pure: Fraction | None, curve: Curve) -> Bound:
 
     Args:
         pure: the epsilon of one run; None if it has none.
-        curve: of one run, at those of `HELPERS` at which it has one.
+        curve: of one run, at those orders at which it has one: of `poisson_orders` if the law is
+            `Poisson` and the run pure, else of `HELPERS`.
 
     Raises:
         ValueError: no theorem covers the law.
@@ -47,7 +53,7 @@ def bound_of(law: Repetitions, pure: Fraction | None, curve: Curve) -> Bound:
         one = _ending(law, pure, curve)
     elif isinstance(law, Poisson):
         one = _poisson(law, pure, curve)
-        tried = [point for point in curve if point[0] in ORDERS]
+        tried = [point for point in curve if pure is not None or point[0] in ORDERS]
     else:
         raise ValueError(f"no theorem covers repetitions of class {type(law).__name__}")
     known = {order: one(order, own) for order, own in tried}
@@ -70,6 +76,40 @@ def pure_of(law: Repetitions, pure: Fraction) -> Fraction:
     if isinstance(law, Poisson):  # tanh(epsilon/2) bounds the total variation distance
         return pure + round_up(lambda m, e: m * (e / 2).tanh(), law.mu, pure)
     raise ValueError(f"no theorem covers repetitions of class {type(law).__name__}")
+
+
+def poisson_orders(pure: Fraction) -> tuple[Fraction, ...]:
+    """Orders at which a claim about Poisson repetitions of pure candidates is stated.
+
+    Up to the order 1 + 1/(e^epsilon - 1) the best of many runs costs no delta, and from there on
+    that grows fast. So this order, rounded down, and a few of those around it, are added to
+    `ORDERS`. Those of up to four times the epsilon are for several records.
+    """
+    if not pure:
+        return ORDERS
+    start, *others = (_short(round_down(lambda e: 1 / e.expm1(), k * pure)) for k in (1, 2, 3, 4))
+    if not _NEAREST <= start <= _FARTHEST:
+        return ORDERS
+    around = (*(start * each for each in _WIDENINGS), *(each for each in others if each > _NEAREST))
+    return tuple(sorted({*ORDERS, *(1 + each for each in around)}))
+
+
+def _short(number: Fraction) -> Fraction:
+    """The number with about 12 binary digits, rounded down."""
+    digits = number.numerator.bit_length() - number.denominator.bit_length()
+    unit: Fraction = Fraction(2) ** (digits - 12)
+    return number // unit * unit
+
+
+def rho_of(curve: RenyiCurve, pure: Fraction) -> Fraction:
+    """The least rho for which a curve and a pure bound imply zCDP (docs/theory.md).
+
+    At an order between two of the curve's the bound at the larger one holds; above the last one
+    the pure bound.
+    """
+    least = [*accumulate((pure, *reversed(curve.epsilons)), min)]
+    orders = Fraction(1), *curve.orders
+    return max(e / order for order, e in zip(orders, reversed(least), strict=True))
 
 
 def _ending(law: Ending, pure: Fraction | None, curve: Curve) -> Bound:

@@ -1,5 +1,6 @@
 """The sparse vector technique (Dwork, Roth 2014; Lyu, Su, Li 2017), on the integers."""
 
+import warnings
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -8,16 +9,17 @@ from flint import fmpz
 
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteLaplace
+from mechanisms.tables.requests.signed import signed
 from mechanisms.tables.statistics.counts import Sum
-from mechanisms.tables.statistics.signed import signed
+from mechanisms.thresholds import right_from
 from queryable.checks.fit import require_answerable
 from queryable.data.ahead import read_ahead
 from queryable.data.growing import grown, snapshot
-from queryable.errors import MechanismFault, QueryError, UnknownQueryError
+from queryable.errors import AccuracyWarning, MechanismFault, QueryError, UnknownQueryError
 from queryable.losses import Loss, Measure, PureDP
 from queryable.losses.conversions import pure_to_zcdp
 from queryable.losses.fields import read_positive_epsilon
-from queryable.losses.numbers import at_least_one, exact, shown
+from queryable.losses.numbers import at_least_one, exact, shown, sqrt_up
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     OWNERS,
@@ -164,12 +166,37 @@ class SparseVector(InteractiveMechanism[SparseVectorState]):
         The variance of the sum of both noises is least where they are as 1 to m^(2/3), with m the
         answers True for one draw, twice as many if statistics may move both ways.
         """
-        answers = 1 if self.refresh else self.cutoff
+        answers = 1 if self.refresh is True else self.cutoff
         among = self.epsilon * answers / self.cutoff
         twice = answers * (2 if self.monotone is False else 1)
         thousandths = int((fmpz(_THOUSANDTHS**3) * twice**2).root(3))
         threshold = among * _THOUSANDTHS / (_THOUSANDTHS + thousandths)
         return threshold, (among - threshold) / answers
+
+    def __attrs_post_init__(self) -> None:
+        """Warn if noise decides the answers: its deviation is as large as the threshold."""
+        on_threshold, on_value = (each.scale for each in self.noises[:2])
+        variance = 2 * (on_threshold**2 + on_value**2)
+        if 0 < self.threshold**2 <= variance:
+            warnings.warn(
+                f"this SparseVector says little: its noise has a standard deviation of "
+                f"{shown(sqrt_up(variance), 2)}, and its threshold is {shown(self.threshold)}. "
+                "Raise the threshold or epsilon. accuracy(mechanism, questions=..) says how far "
+                "from the threshold its answers are right",
+                AccuracyWarning,
+                stacklevel=3,
+            )
+
+    def right_from(self, questions: int, missed: Fraction) -> int:
+        """From which distance to the threshold on all of some answers are right; see `accuracy`.
+
+        It is for statistics that move both ways, unless `monotone` is True.
+
+        Theorem: docs/theory.md, sparse vector (5.21), right answers.
+        """
+        noise = self.noises[1 if self.monotone else 2]
+        epochs = min(self.cutoff, questions) if self.refresh else 1
+        return right_from(self.noises[0], noise, questions, missed, epochs)
 
     growth = Growth()
     neighbours = DataLevel()

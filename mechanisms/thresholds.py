@@ -1,14 +1,15 @@
-"""Noise against a threshold: the chance that a key which only one dataset has is shown.
+"""Noise against a threshold: chances that a key is shown, and that an answer is wrong.
 
 Keys are shown where a count with noise is at or above a threshold. Responsible for the delta of
 that rule, for the least threshold within a delta, and for what a shown count says about the count
-itself. Reads no data. Every chance is rounded against the analyst. Proofs: docs/theory.md, keys
-found in the data.
+itself; also for how far from a noisy threshold answers are right. Reads no data. Every chance is
+rounded against the analyst. Proofs: docs/theory.md, keys found in the data, and sparse vector.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from math import log
 
 import numpy as np
 from flint import arb
@@ -79,6 +80,53 @@ def _any_of(chance: Fraction, many: int) -> Fraction:
     except BeyondReachError:  # the chance is too close to 1
         return Fraction(1)
     return min(found, Fraction(1))
+
+
+def wrong(
+    threshold: DiscreteLaplace, answer: DiscreteLaplace, distance: int, questions: int
+) -> Fraction:
+    """A bound on the chance that one of some answers of one noisy threshold is wrong.
+
+    It is about values at least `distance` from the threshold, on either side. Questions may depend
+    on earlier answers. Proof: docs/theory/proofs/sparse_vector.md, right answers.
+
+    Args:
+        threshold, answer: the laws of the noise on the threshold, and on each value.
+        distance: at least 1.
+    """
+    b, c = threshold.scale, answer.scale
+    # Noise on the threshold of `rest` or more is given up. Within it each answer is wrong with the
+    # tail of its own noise, at the distance that is left.
+    rest = distance - min(int(c * Fraction(log(max(questions / 2, 1)))), distance - 1)
+
+    def chance(b: arb, c: arb, h: arb, k: arb, r: arb) -> arb:
+        x, y, z = (-1 / b).exp(), (-1 / c).exp(), 1 / c - 1 / b
+        sums = r - 1 if same else ((z * r).exp() - z.exp()) / z.expm1()
+        inside = (1 - x) / (1 + x) * (-h / c).exp() / (1 + y) * (1 + 2 * sums)
+        return 2 * (-r / b).exp() / (1 + x) + k * inside
+
+    same = b == c
+    return min(round_up(chance, b, c, distance, questions, rest), Fraction(1))
+
+
+def right_from(
+    threshold: DiscreteLaplace,
+    answer: DiscreteLaplace,
+    questions: int,
+    missed: Fraction,
+    epochs: int = 1,
+) -> int:
+    """The least distance from a threshold at which answers are all right, but for `missed`.
+
+    Args:
+        epochs: how many noisy thresholds follow one another; each has an equal part of `missed`.
+    """
+    high = 1
+    while wrong(threshold, answer, high, questions) * epochs > missed:
+        high *= 2
+    return _first(
+        lambda far: wrong(threshold, answer, far, questions) * epochs <= missed, high // 2, high
+    )
 
 
 @lru_cache(maxsize=256)

@@ -67,7 +67,7 @@ LEFT: ContextVar[Left | None] = ContextVar("left", default=None)
 
 
 @contextmanager
-def quickly(
+def within_effort(
     quick: bool = True, steps: float | None = None, characters: float = inf
 ) -> Iterator[Left]:
     """Refuse long computations while the block runs, which is one message.
@@ -86,7 +86,7 @@ def quickly(
 
 def admitted() -> AbstractContextManager[Left]:
     """Refuse no steps while the block runs: they were counted before what it does was paid for."""
-    return quickly(is_quick(), inf)
+    return within_effort(is_quick(), inf)
 
 
 def admit() -> None:
@@ -270,7 +270,7 @@ def remembered(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
         @lru_cache(most)
         def known(quick: bool, *arguments: Any) -> tuple[T, int]:
             outer = LEFT.get()
-            with quickly(quick, inf if outer is None else outer.steps) as inner:
+            with within_effort(quick, inf if outer is None else outer.steps) as inner:
                 try:
                     return function(*arguments), inner.taken
                 finally:

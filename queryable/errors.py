@@ -75,6 +75,10 @@ class QueryRefusedError(InteractiveError):
         self.remaining = remaining
         self.instead = instead
 
+    def advised(self, instead: str) -> "QueryRefusedError":
+        """The same refusal with other advice."""
+        return type(self)(self.reason, self.requested, self.spent, self.remaining, instead)
+
 
 class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
     """A mechanism failed while data may have been touched. Its charge is kept, the cause hidden."""
@@ -93,6 +97,10 @@ class CodecError(QueryError):
 
 class PrivacyWarning(UserWarning):
     """What a budget protects may be less than what was meant. The text is public."""
+
+
+class AccuracyWarning(UserWarning):
+    """Answers will say less than was meant. The text is public."""
 
 
 class MisreadWarning(UserWarning):

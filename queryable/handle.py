@@ -41,7 +41,7 @@ from queryable.streams.blocks import BlockName, Last, LaunchOver
 from queryable.verbs.displayed import Displayed
 from queryable.verbs.feeding import Feed
 from queryable.verbs.several import Several
-from queryable.wording.quoting import quoted
+from queryable.wording.quoting import quoted, truth
 
 A = TypeVar("A")
 
@@ -94,7 +94,7 @@ class Queryable(Several, Displayed):
             raise TypeError(
                 f"{_without_mechanism(mechanism)}; mechanism should be an InteractiveMechanism"
             )
-        if not (allow_seeded or isinstance(coins, SystemCoins)):
+        if not (truth(allow_seeded, "allow_seeded") or isinstance(coins, SystemCoins)):
             raise ValueError(
                 "leave coins out for a real analysis, or pass allow_seeded=True for tests: coins "
                 f"are {quoted(coins)}, and their noise can be recomputed"
@@ -143,7 +143,7 @@ class Queryable(Several, Displayed):
         if issubclass(type(query), OWNERS):
             raise not_the_owner(query)
         if isinstance(query, MANY):
-            return self._told(path, query, ())
+            return self._outcomes(path, query, ())
         return self._delivered(path, self._root.tell(path, query))
 
     @overload

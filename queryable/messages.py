@@ -238,7 +238,17 @@ class MeasureQuery:
     """Ask what launches state their loss in. The answer is `Stated`; nothing is charged or run."""
 
 
-READS = (PrivacyLossQuery, CanAfford, MeasureQuery, BlockLossQuery, BlocksQuery)
+@attrs.frozen
+class RemainingQuery:
+    """Ask for the largest loss that one more launch may have. The answer is a `Loss`.
+
+    `blocks` are those that the launch would run on, as for `LaunchOver`, where data have blocks.
+    """
+
+    blocks: Any = None
+
+
+READS = (PrivacyLossQuery, RemainingQuery, CanAfford, MeasureQuery, BlockLossQuery, BlocksQuery)
 """Queries that change no state of a compositor."""
 
 
@@ -298,13 +308,13 @@ class Failed:
     receipt: Receipt | None = attrs.field(default=None, kw_only=True, eq=False, repr=False)
 
 
-def bare(answer: Any) -> Any:
+def without_receipts(answer: Any) -> Any:
     """An answer without receipts, also in the answers that it holds."""
     kind = type(answer)
     if kind is tuple:
-        return tuple(map(bare, answer))
+        return tuple(map(without_receipts, answer))
     if kind is Launched:
-        return Launched(answer.child, bare(answer.answer))
+        return Launched(answer.child, without_receipts(answer.answer))
     if kind in (Refused, Halted, Failed) and answer.receipt is not None:
         return attrs.evolve(answer, receipt=None)
     return answer

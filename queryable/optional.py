@@ -6,6 +6,11 @@ class does not, the default below holds. All of them depend on public facts alon
 * `public_name`, a property: the name in trees and ledgers. Default: the name of the class.
 * `guarantee()`: a `Guarantee`, the texts of `explain`. Default: the docstring's Privacy section.
 * `added_noise()`: a `Noise`, where the answer is a number plus noise. Default: unknown.
+* `answer_unit`, a rational: what one unit of the answer stands for in the units of the column; None
+  if the estimate is no multiple of one number. Default: 1.
+* `right_from(questions, missed)`: from which distance to its threshold on the first answers of a
+  mechanism that compares are all right, but for the probability `missed`. Default: it does not
+  compare.
 * `account()`: the empty `RunningTotal` of a compositor whose answers carry receipts. Default: none.
 * `account_below()`: the same of a compositor behind a person whose answers state what they cost.
   Default: none.
@@ -35,6 +40,7 @@ class does not, the default below holds. All of them depend on public facts alon
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from queryable.answers.noisy import Noise
@@ -106,6 +112,12 @@ def added_noise(mechanism: Any) -> Noise | None:
         return None
     noise: Noise | None = _called(mechanism, "added_noise", None)
     return noise
+
+
+def answer_unit(mechanism: Any) -> Fraction | None:
+    """What one unit of the answer stands for in the units of the column; None if it has none."""
+    unit: Fraction | None = getattr(mechanism, "answer_unit", Fraction(1))
+    return unit
 
 
 def empty_account(mechanism: InteractiveMechanism[Any]) -> RunningTotal | None:

@@ -31,9 +31,18 @@ class RunningTotal(ABC):
         """The largest single loss that would be admitted next; None where there is no limit."""
         return None
 
+    def spent(self) -> object:
+        """What is used, in the units in which launches are charged; by default the total."""
+        return self.total()
+
     def share(self) -> Fraction | None:
         """The used share of the budget, from 0 to 1; None where it is not a number."""
         return None
+
+    @property
+    def counts(self) -> str:
+        """What the share is a share of, such as "rho"; empty for the budget as it is stated."""
+        return ""
 
     def plus(self, loss: Loss) -> "RunningTotal | None":
         """The account after a further charge that was admitted; None where that is not known."""

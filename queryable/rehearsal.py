@@ -11,6 +11,8 @@ from typing import Any
 
 import attrs
 
+from queryable.answers.half_widths import half_width
+from queryable.answers.released import Released
 from queryable.checks.datasets import is_private, protected
 from queryable.checks.scales import accuracy
 from queryable.conversation.stepping import advance, begin
@@ -19,9 +21,10 @@ from queryable.errors import PrivacyClaimError
 from queryable.faults import collecting
 from queryable.handle import Queryable
 from queryable.losses import Loss
+from queryable.losses.numbers import several
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Query
-from queryable.optional import public_name
+from queryable.optional import added_noise, public_name
 from queryable.randomness.coins import SYSTEM
 from queryable.statistics import Bit, IntegerStatistic
 from queryable.view import Exchange, View
@@ -38,7 +41,8 @@ class Rehearsal:
         values: the exact values of the mechanism's statistics, by field, before noise.
         opening: the opening answer; for a measurement its answer.
         answers: the answers to the queries.
-        within: the half-width of the 95% confidence interval of the answer, where it is known.
+        within: the half-width of the 95% confidence interval of the answer, where it is known, in
+            the units of the answer.
     """
 
     mechanism: str
@@ -46,7 +50,7 @@ class Rehearsal:
     values: dict[str, Any]
     opening: Any
     answers: tuple[Any, ...]
-    within: int | None
+    within: int | float | None
 
     def __str__(self) -> str:
         lines = [
@@ -82,17 +86,20 @@ def rehearse(
     data = protected(sample)
     claim = _claim(mechanism)
     values = {name: _exact_value(each, data) for name, each in _statistics(mechanism)}
-    answers = []
+    answers, asked = [], several(queries, "queries")
     with collecting() as faults:
         state, opening = begin(mechanism, data, SYSTEM)
         _raise_first(faults)
-        for message, query in enumerate(queries, 1):
+        for message, query in enumerate(asked, 1):
             state, answer = advance(mechanism, state, query, SYSTEM, message)
             _raise_first(faults)
             answers.append(answer)
-    within = None
-    with suppress(TypeError):
-        within = accuracy(mechanism)
+    within, noise = None, added_noise(mechanism)
+    if isinstance(opening, Released):
+        with suppress(TypeError):
+            within = accuracy(mechanism)
+    elif noise is not None:
+        within = half_width(noise.law, "0.95")
     return Rehearsal(public_name(mechanism), claim, values, opening, tuple(answers), within)
 
 

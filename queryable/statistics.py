@@ -41,7 +41,7 @@ class Releasable(ABC):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> Measurement[Released]:
         """The measurement to launch where losses are stated in `measure` at `d_in` records.
@@ -79,12 +79,17 @@ class IntegerStatistic(Releasable, Checked):
         shape: None for one integer, else the shape of the array.
         monotone: "up" if adding a record lowers no entry, whatever the data and the record are;
             "down" if it raises none; None if neither is known.
+        step: what one unit of an entry stands for in the units of the data; None if what is
+            estimated is no multiple of one entry.
+        steps: what an evaluation takes beside reading the data; see `Effort`.
     """
 
+    steps: int = 0
     l1: Fraction
     l2: Fraction
     shape: tuple[int, ...] | None
     monotone: Monotone | None = None
+    step: Fraction | None = Fraction(1)
 
     @property
     def linf(self) -> Fraction:
@@ -107,7 +112,7 @@ class IntegerStatistic(Releasable, Checked):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> Measurement[Released]:
         """Raise: only statistics of tables choose their noise themselves.

@@ -299,6 +299,34 @@ class Lattice:
         return int(min(max(exact, self.lower), self.upper) / self.unit)
 
 
+def unit_values(
+    rows: Rows, unit: Operand, how: str, operand: Operand | None, lattice: Lattice, where: Holds
+) -> list[Row]:
+    """A row for each unit with a row that satisfies a predicate: its number of rows, or the sum,
+    the mean, the least or the largest of its cells in units, as the cell `value`.
+    """
+    kept: dict[Any, list[Row]] = {}
+    for row in rows:
+        if unit(row) is not None and where(row):
+            kept.setdefault(unit(row), []).append(row)
+
+    def value(of_unit: list[Row]) -> Fraction | None:
+        if operand is None:
+            return Fraction(lattice.units(len(of_unit)))
+        most = max(abs(lattice.lower), abs(lattice.upper))
+        each = Lattice(-most, most, lattice.unit) if how == "sum" else lattice
+        cells = [each.units(cell) for cell in _numbers(of_unit, operand, lambda row: True)]
+        if how == "sum":
+            return lattice.unit * min(max(sum(cells), lattice.low), lattice.high)
+        if not cells:
+            return None
+        return lattice.unit * {"mean": sum(cells) // len(cells), "min": min(cells)}.get(
+            how, max(cells)
+        )
+
+    return [{"value": value(of_unit)} for of_unit in kept.values()]
+
+
 def _numbers(rows: Rows, operand: Operand, where: Holds) -> list[Any]:
     cells = (operand(row) for row in rows if where(row))
     return [cell for cell in cells if cell is not None]

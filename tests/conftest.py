@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     for line in (
         "ignore:these data, or a part of them:queryable.PrivacyWarning",  # they share small tables
+        "ignore::queryable.errors.AccuracyWarning",  # of small tables, and of much noise
         "ignore::queryable.errors.MisreadWarning",  # many open data that cannot be read
     ):
         config.addinivalue_line("filterwarnings", line)

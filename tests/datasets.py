@@ -30,7 +30,6 @@ _numbers = count()
 
 
 def in_arrow(types: Types, rows: list[Row]) -> pa.Table:
-    """An Arrow table."""
     columns = [
         pa.array([row[name] for row in rows], type=_ARROW[kind], from_pandas=False)
         for name, kind in types.items()

@@ -22,15 +22,19 @@ from composition.rules.menus.costs import fitted
 from curator.codec import CODEC, Entry, entry_of
 from curator.lost import Lost
 from mechanisms import column, when
+from mechanisms.first_good import FirstGood, Try
 from mechanisms.frugal.combined import Combined
+from mechanisms.frugal.joint_launch import GaussiansTogether
 from mechanisms.frugal.spread import Spread
-from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import SyntheticHistogram, _same
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
-from mechanisms.synthetic.messages import PassedOver
+from mechanisms.synthetic.fit_queries import PassedOver
 from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
+from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.statistics.releases import Release
 from queryable import Ask, Launch, PureDP, SeededCoins
 from queryable.answers.noisy import Noise
@@ -43,7 +47,7 @@ from queryable.losses import (
     RenyiOrders,
     TimeUniformBound,
 )
-from queryable.messages import AskMany, LaunchMany, MeasureQuery, Stated, is_owners
+from queryable.messages import AskMany, LaunchMany, MeasureQuery, RemainingQuery, Stated, is_owners
 from queryable.randomness.laws import UniformBelow
 from queryable.receipts import AskReceipt, Receipt
 from queryable.streams.levels import DataLevel, EventLevel
@@ -103,11 +107,16 @@ PREDICATES = (
     column("share") > float("inf"),
     column("share") != 1e-320,
 )
+VISITS = PerUnit("count", None, Fraction(0), Fraction(9), where=AGE > 3)
+COST = PerUnit("mean", AGE * 2, Fraction(-1, 3), Fraction(90), Fraction(1, 100))
 STATISTICS = (
     *(m.Count(where) for where in PREDICATES),
     m.Count(per=UNIT),
     m.CountUnits(AGE > 3, per=UNIT),
     m.UnitSizes([1, 5, 20], per=UNIT),
+    m.Mean(VISITS, 0, 9, per=UNIT),
+    m.Count(Column(COST) > 2, per=UNIT),
+    m.GroupBy({"city": ["a", "b"]}, m.Histogram(COST, bins=[0, 9], per=UNIT)),
     m.Sum("age", "-1/3", 100, unit="0.01"),
     m.Mean(AGE * 2, 0, 100, AGE > 3),
     m.Variance("age", 0, 100),
@@ -248,6 +257,7 @@ OTHERS = (
     q.Halted("no"),
     q.Launched("part", None),
     MeasureQuery(),
+    RemainingQuery(q.Last(2)),
     Stated(q.RDP.at(8), 2),
     m.Until(m.RelativeError("1/10"), (Fraction(9), Fraction(3))),
     View(None, (q.view.Exchange((0, "part"), q.PrivacyLossQuery(2), PureDP(1)),)),
@@ -272,6 +282,10 @@ OTHERS = (
     c.recommend(BUDGET, [PureDP("1/10")] * 5),
     fitted(BUDGET, "1/10", {1: 3}),
     m.LaplaceNoiseReduction(m.Count(), scales=[9, "1/3"]),
+    GaussianNoiseReduction(m.Count(), variances=[9, "1/3"], missed="1/9"),
+    FirstGood(1, m.TruncatedNegativeBinomial(0, "1/9"), 3),
+    Try(m.Laplace(m.Count(), scale=9), "largest", Fraction(7, 2)),
+    Try([m.Laplace(m.Mean("age", 0, 9), scale=9)] * 2, "smallest", of=0),
     m.PermuteAndFlip(m.Histogram("city", ["a", "b"]), "1/2"),
     m.TopK(m.Histogram("city", ["a", "b"]), "1/2", k=2, monotone=True),
     m.Open(m.Count(), (Fraction(9), Fraction(3))),
@@ -319,7 +333,15 @@ def releases() -> Iterator[Any]:
         handle.release(table.count(column("age") > age), loss=q.ZCDP("1/9")) for age in (1, 2)
     )
     sizes = handle.release(m.UnitSizes([1, 5], per=table.unit), loss=q.ZCDP("1/9"))
-    yield from (one, one - other, sizes, sizes.share_over(1), handle.view)
+    cities = handle.release(table.group_by({"city": ["a", "b"]}).count(), loss=q.ZCDP("1/9"))
+    computed = one - 2 * other, one / other, cities["a"], cities["a"] / cities["b"]
+    yield from (one, *computed, *(each.evidence for each in computed))
+    ranges = handle.release(table.ranges(m.Keys.bins("age", range(0, 90, 9))), loss=q.ZCDP("1/9"))
+    spanned = ranges[9:36]
+    yield from (ranges, spanned, spanned.evidence, spanned - ranges.total(18))
+    margin = cities.margin()
+    yield from (margin, margin.evidence, margin / cities["a"])
+    yield from (sizes, sizes.share_over(1), handle.view)
 
 
 def statistics(count: int, seed: int) -> Iterator[Any]:

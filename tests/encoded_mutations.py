@@ -84,7 +84,6 @@ def _node(tree: Any, corpus: list[Any], random: Random) -> Any:
 
 
 def nodes(text: str) -> Iterator[Any]:
-    """Every node of the tree of a text."""
     waiting = [json.loads(text)]
     while waiting:
         node = waiting.pop()

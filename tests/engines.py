@@ -220,10 +220,7 @@ def _postgres() -> Any:
 
 
 def _on_postgres(
-    types: Types,
-    rows: Rows,
-    connected: Callable[[], Any] = _postgres,
-    text: str = "text",
+    types: Types, rows: Rows, connected: Callable[[], Any] = _postgres, text: str = "text"
 ) -> Any:
     connection, name = connected(), f"engine_{next(_numbers)}"
     declared = {**_POSTGRES, "text": text}

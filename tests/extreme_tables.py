@@ -134,7 +134,6 @@ class Form:
         return [*found, (length, length // 3, *(None for _ in cells))]
 
     def table(self, rows: Sequence[Row], **options: Any) -> Table:
-        """A table with some of the rows."""
         with quietly():
             source, own = self.source(self.declared, rows)
             return Table(source, **own, **options)

@@ -36,7 +36,7 @@ from mechanisms import (
     when,
 )
 from mechanisms.tables.expressions.column_types import constant
-from mechanisms.tables.expressions.operands import Literal, operand_name, operand_of
+from mechanisms.tables.expressions.operands import Literal, PerUnit, operand_name, operand_of
 from mechanisms.tables.expressions.predicates import Predicate
 from queryable.statistics import IntegerStatistic
 
@@ -282,10 +282,28 @@ class Questions:
         return lambda where: kind(*names, bounds, where, per=self.per)
 
     def _units(self) -> Question:
+        if self.random.random() < 0.5:
+            return self._of_units()
         limits = self.random.choice([[1], [1, 2**62], [2**63 - 1]])
         if self.random.random() < 0.5:
             return lambda where: UnitSizes(limits, where, per=self.per)
         return lambda where: CountUnits(where, per=self.per)
+
+    def _of_units(self) -> Question:
+        """About a value of each unit."""
+        how = self.random.choice(["sum", "sum", "mean", "mean", "min", "max", "count"])
+        operand = None if how == "count" else self.of("number")
+        bounds = self._bounds()
+        unit = Fraction(1) if how == "count" else self._unit(*bounds)
+        edges, mine, other = self._edges("number"), self._bounds(), self.random.choice(UNITS)
+        kind = self.random.choice([Sum, Mean, Std])
+
+        def value(where: Predicate | None) -> PerUnit:
+            return PerUnit(how, operand, *bounds, unit, where)
+
+        if self.random.random() < 0.5:
+            return lambda where: kind(value(where), *mine, unit=other, per=self.per)
+        return lambda where: Histogram(value(where), bins=edges, per=self.per)
 
     def _found(self) -> Question:
         families = ["number", "text", "moment", "boolean", "bytes"]

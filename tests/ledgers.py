@@ -1,7 +1,7 @@
 """Ledgers of the tests: events of a script, edited events, and chains that are made again."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -15,6 +15,9 @@ from queryable.messages import AskMany, CloseBlock, LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from tests.stored import KEY, STORED, MemoryLedger
 
+Change = Callable[[dict[str, Any]], object]
+"""Of the body of an event, or of JSON in it."""
+
 
 def events_of(mechanism: Any, script: Iterable[Any], dataset: Any) -> list[Event]:
     """The events of a root that was sent a script; refusals and failures are answers."""
@@ -23,7 +26,7 @@ def events_of(mechanism: Any, script: Iterable[Any], dataset: Any) -> list[Event
     for query in script:
         try:
             if isinstance(query, LaunchMany | AskMany):
-                handle._told((), query, ())
+                handle._outcomes((), query, ())
             elif isinstance(query, Update):
                 handle.feed(query)
             elif isinstance(query, CloseBlock):
@@ -68,8 +71,43 @@ def chained_again(events: Iterable[Event]) -> list[Event]:
     return chain
 
 
-def edited(event: Event, change: Callable[[dict[str, Any]], object]) -> Event:
+def edited(event: Event, change: Change) -> Event:
     """The event with another body."""
     body = json.loads(event.body)
     change(body)
     return attrs.evolve(event, body=written(body))
+
+
+def at(events: Sequence[Event], place: int, change: Change) -> list[Event]:
+    """The events with one of them edited; the last one is at -1."""
+    place %= len(events)
+    return [*events[:place], edited(events[place], change), *events[place + 1 :]]
+
+
+def inside(name: str, change: Change) -> Change:
+    """A change of the JSON text in a field, or of the last charge's field `charges/...`."""
+
+    def changed(body: dict[str, Any]) -> None:
+        place, field = body, name
+        if name.startswith("charges/"):
+            place, field = body["charges"][-1], name.removeprefix("charges/")
+        value = json.loads(place[field])
+        change(value)
+        place[field] = written(value)
+
+    return changed
+
+
+def of_charge(**parts: Any) -> Change:
+    """A change of the last charge."""
+    return lambda body: body["charges"][-1].update(parts)
+
+
+def of_account(change: Change) -> Change:
+    """A change of the account in the last charge."""
+    return inside("charges/account", change)
+
+
+def charges_in(events: Sequence[Event]) -> list[int]:
+    """The places of the events with charges."""
+    return [place for place, event in enumerate(events) if '"charges":' in event.body]

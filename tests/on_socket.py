@@ -63,7 +63,7 @@ class OnSocket(OnLedger):
         service = LocalService(there, codec=LENIENT, on_fault=on_fault)
         served = self.servers.enter_context(serving(service))
         handle._set(served.handle(codec=LENIENT, patience=0, timeout=60)._root)
-        self.served.append((Opened(there, ledger, mechanism, dataset), served))
+        self.served.append((Opened(there, ledger, mechanism, dataset, []), served))
         self.opened.append(self.served[-1][0]._replace(handle=handle))
 
     @contextmanager

@@ -102,7 +102,6 @@ class Expressions:
         return number
 
     def computed_number(self, depth: int) -> Operand | None:
-        """A number that is computed."""
         makers = [self.arithmetic, self.arithmetic, self.date_part, self.days, self.cast_number]
         return self.random.choice([*makers, self.chosen_number])(depth - 1)
 
@@ -146,7 +145,6 @@ class Expressions:
         )
 
     def date_part(self, depth: int) -> Operand | None:
-        """A part of a date or a time."""
         found = self.moment(depth, ["date", "timestamp", "instant"])
         if found is None:
             return None
@@ -178,7 +176,6 @@ class Expressions:
         )
 
     def chosen_number(self, depth: int) -> Operand | None:
-        """Numbers chosen by conditions."""
         one, other = self.number(depth), self.number(depth)
         if "boolean" in (one.kind, other.kind):
             return None
@@ -212,7 +209,6 @@ class Expressions:
         return Operand(product, kind, value)
 
     def text(self, depth: int = 2) -> Operand | None:
-        """A text."""
         found = self.plain_column(["text", "written"])
         choice = self.random.random()
         if depth and (found is None or choice < 0.2):

@@ -29,7 +29,9 @@ from mechanisms import (
     UnitSizes,
     Variance,
 )
-from mechanisms.tables.expressions.operands import operand_name, operand_of
+from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.operands import PerUnit, operand_name, operand_of
+from mechanisms.tables.expressions.predicates import Comparison, IsNull
 from mechanisms.tables.statistics.aggregates import Aggregate
 from tests import brute_force as plain
 from tests.messy_tables import INF, Row, Types, some_cell
@@ -111,6 +113,73 @@ UNITS: dict[str, list[Any]] = {
 }
 
 
+class _UnitCases:
+    """Draws statistics of a value of each unit, as of rows with the one cell `value`."""
+
+    def __init__(self, random: Random, made: PerUnit, per: PrivacyUnit) -> None:
+        self.random, self.made, self.per = random, made, per
+
+    def case(self) -> Case:
+        """A statistic of rows of units."""
+        choose, made, per = self.random.choice, self.made, self.per
+        where, holds = choose([self.every, self.compared, self.compared])()
+        operand, grid = Column(made), self.grid()
+        lattice = plain.Lattice(made.lower, made.upper, made.unit)
+        bounds = {"lower": made.lower, "upper": made.upper, "where": where, "unit": made.unit}
+
+        def value(row: Row) -> Any:
+            return row["value"]
+
+        def over(statistic: Any, in_plain: Any, *given: Any) -> Case:
+            return Case(statistic, lambda rows: in_plain(rows, *given, holds))
+
+        levels = ["1/4", "1/2"]
+        return choose(
+            [
+                over(
+                    Count(IsNull(made) | ~IsNull(made) if where is None else where, per=per),
+                    plain.count,
+                ),
+                over(Sum(operand, **bounds, per=per), plain.total, value, lattice),
+                over(Mean(operand, **bounds, per=per), plain.mean, value, lattice),
+                over(Variance(operand, **bounds, per=per), plain.variance, value, lattice),
+                over(
+                    Histogram(operand, bins=grid, where=where, per=per), plain.binned, value, grid
+                ),
+                over(Quantiles(operand, levels, grid, where, per=per), plain.around, value, grid),
+                over(
+                    Quantile(operand, "1/3", grid, where, per=per),
+                    *(plain.quantile, value, Fraction(1, 3), grid),
+                ),
+            ]
+        )
+
+    def every(self) -> tuple[Any, Callable[[Row], bool]]:
+        return None, lambda row: True
+
+    def compared(self) -> tuple[Any, Callable[[Row], bool]]:
+        """The value compared with a constant, or whether there is none."""
+        symbol, constant = self.random.choice([*plain.COMPARE]), self.constant()
+        if self.random.random() < 0.2:
+            return IsNull(self.made), lambda row: row["value"] is None
+        return (
+            Comparison(self.made, symbol, constant),
+            lambda row: plain.compared(symbol, row["value"], constant),
+        )
+
+    def constant(self) -> Any:
+        """A constant near the bounds, on the lattice or beside it."""
+        near = self.random.choice([self.made.lower, self.made.upper, Fraction(1)])
+        near += self.made.unit * self.random.choice([-2, -1, 0, 1, 2, Fraction(1, 2)])
+        return self.random.choice([int(near), float(near), 0.1, INF])
+
+    def grid(self) -> list[Any]:
+        """Ascending constants."""
+        every = [0, 2, *(self.constant() for _ in range(5))]
+        found = {Fraction(each): each for each in every if each < INF}
+        return [found[each] for each in sorted(found)]
+
+
 class Maker(Expressions):
     """Draws statistics."""
 
@@ -129,7 +198,7 @@ class Maker(Expressions):
             self.quantile,
             self.quantiles,
             self.products,
-            *([self.count_units, self.unit_sizes] if self.per else []),
+            *([self.count_units, self.unit_sizes, *[self.of_units] * 3] if self.per else []),
         ]
         found = self.random.choice(makers)()
         if found.in_groups and self.random.random() < 0.4:
@@ -221,8 +290,32 @@ class Maker(Expressions):
             lambda rows: plain.unit_sizes(rows, lambda row: row[name], limits, where.holds),
         )
 
+    def of_units(self) -> Case:
+        """A statistic of a value of each unit, which is computed of its rows."""
+        assert self.per is not None
+        how = self.random.choice(["count", "sum", "mean", "min", "max"])
+        found, lower, upper, unit = self.bounded()
+        operand: Operand | None = found
+        if how == "count":
+            operand, unit = None, 1
+            lower, upper = self.random.choice([(0, 2), (1, 3), (0, 10), (2, 2)])
+        where, name = self.where(), self.per.column
+        ends = (Fraction(each) for each in (lower, upper, unit))
+        try:
+            made = PerUnit(how, operand and operand.product, *ends, where=where.product)
+        except ValueError:  # beyond the units that a sum or a mean may have
+            return self.count_units()
+        inner = _UnitCases(self.random, made, self.per).case()
+        lattice = plain.Lattice(made.lower, made.upper, made.unit)
+        value = operand and operand.as_kind("float").value
+
+        def rows_of_units(rows: Rows) -> Any:
+            of = plain.unit_values(rows, lambda row: row[name], how, value, lattice, where.holds)
+            return inner.value(of)
+
+        return Case(inner.inner, rows_of_units)
+
     def bounded(self) -> tuple[Operand, Any, Any, Any]:
-        """An operand with bounds and a unit."""
         found = self.number()
         unit = self.random.choice(UNITS[found.kind])
         lower, upper = self.random.choice(BOUNDS)

@@ -87,6 +87,19 @@ def rdp_epsilon(alpha: Any, loss: Any, delta: Any) -> Any:
     return loss + mp.log1p(-1 / alpha) - mp.log(delta * alpha) / (alpha - 1)
 
 
+def renyi_allowed(alpha: Any, delta: Any, epsilon: Any) -> Any:
+    """The largest loss of one order at which no two outcomes exceed (epsilon, delta)."""
+
+    def divergence(odds: Any) -> Any:
+        x = mp.exp(odds)
+        p, q = (delta + x) / (1 + x), x * (1 - delta) / (1 + x) * mp.exp(-epsilon)
+        rest = (1 - delta) / (1 + x)
+        moment = p**alpha * q ** (1 - alpha) + rest**alpha * (1 - q) ** (1 - alpha)
+        return mp.log(moment) / (alpha - 1)
+
+    return lowest(divergence, mp.log(delta) - 30, 30)
+
+
 def zcdp_epsilon(rho: Any, delta: Any) -> Any:
     """`rdp_epsilon` at the loss rho*alpha and the best alpha, at least zero."""
 

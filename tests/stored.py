@@ -8,7 +8,9 @@ from curator.identities import root_id
 from curator.ledgers import Event
 from curator.ledgers.ledger import admit
 from curator.logs.story import story_of
+from queryable.messages import without_receipts
 from queryable.randomness.sealed import SealedCoins
+from queryable.running.telling import is_poll
 from tests.encoded import TESTED
 from tests.strategies import Faulty
 
@@ -78,12 +80,40 @@ class MemoryLedger:
     def close(self) -> None:
         """Nothing is open."""
 
+    def copy(self, count: int | None = None) -> "MemoryLedger":
+        """A copy with the first events of each root, which crashes nowhere."""
+        copy = MemoryLedger()
+        copy.events = {root: events[:count] for root, events in self.events.items()}
+        copy.epochs = {**self.epochs}
+        return copy
+
+
+def ledger_of(events: Sequence[Event], root: str = "a") -> MemoryLedger:
+    """A ledger of one root with these events."""
+    ledger = MemoryLedger()
+    if events:
+        ledger.events[root], ledger.epochs[root] = [*events], events[-1].epoch
+    return ledger
+
+
+class Noted(MemoryLedger):
+    """A ledger that nobody leases."""
+
+    def append(self, root: str, events: Sequence[Event]) -> None:
+        """Nothing is kept."""
+
 
 def opening_of(ledger: Any, name: str) -> dict[str, Any]:
     """The first event of a root on a ledger."""
     opened = story_of(ledger.read(name)).opened
     assert opened is not None
     return opened
+
+
+def view_of(handle: Any, codec: Any = STORED) -> list[bytes]:
+    """The view as texts, without polls, which no ledger keeps."""
+    kept = [each for each in handle.view if not is_poll(each)]
+    return [codec.encode((each.path, each.query, without_receipts(each.answer))) for each in kept]
 
 
 def coins_of(ledger: Any, name: str, codec: Any = STORED) -> SealedCoins:

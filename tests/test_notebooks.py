@@ -103,7 +103,6 @@ def outputs(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, NotebookNode
 
 
 def text(output: NotebookNode) -> str:
-    """Return the text of an output."""
     content = output.get("text") or output.get("data", {}).get("text/plain", "")
     return f"{output.output_type}: {content}"
 

@@ -109,10 +109,7 @@ def hidden_bit(step: float) -> Child:
     mended = odds / (odds + noise)  # probability that a no was wrong
     return Child(
         (Answer(yes, 1, then=0), Answer(1 - yes, -1, then=1)),
-        (
-            (Answer(sure, 1), Answer(1 - sure, -3)),
-            (Answer(mended, 3), Answer(1 - mended, -1)),
-        ),
+        ((Answer(sure, 1), Answer(1 - sure, -3)), (Answer(mended, 3), Answer(1 - mended, -1))),
     )
 
 

@@ -5,18 +5,23 @@ a whole plan. No data are needed.
 """
 
 from collections.abc import Callable, Iterable
+from math import inf
 
+from composition.advice import residues
 from composition.rules import Account, Rule
 from composition.rules.fitting import Plan
+from composition.rules.residue import ResidueAccount
 from queryable.losses import Loss
 from queryable.wording.quoting import quoted
 
-_MOST_TIMES = 2**20
-_MOST_STEPPED = 2_000  # launches, if an account has no add_many of its own
+Counted = Account | residues.MuLeft
+"""An account, or what it has left as far as launches are counted."""
 
 
 def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
-    """The exact number of equal launches that a fresh filter admits.
+    """The number of equal launches that a fresh filter admits.
+
+    It is exact, except for `GDPResidue`, which is counted in floats: there it may be one off.
 
     Args:
         loss: the loss of one launch; converted to the measure that the rule takes.
@@ -39,7 +44,7 @@ def admitted(budget: Loss, rule: Rule, loss: Loss) -> int:
     once = account.add(stated)
     if once.within and once.add(stated) == once:
         raise ValueError(f"{loss} costs nothing under {type(rule).__name__}: any number fits")
-    return _more(account, stated)[1]
+    return int(_more(account, stated)[1])
 
 
 def require_instance(value: object, kind: type, name: str, wanted: str) -> None:
@@ -66,10 +71,15 @@ def taken(budget: Loss, rule: Rule, losses: Iterable[Loss]) -> int:
     return count
 
 
-def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Account, int]:
-    """The account after as many equal launches as fit, up to `most`, and their number."""
-    if type(account).add_many is Account.add_many:
-        return _one_by_one(account, loss, most)
+def _more(start: Counted, loss: Loss, most: float = inf) -> tuple[Counted, float]:
+    """What there is after as many equal launches as fit, up to `most`, and their number."""
+    if isinstance(start, ResidueAccount):
+        start = residues.MuLeft.of(start)
+    if isinstance(start, residues.MuLeft):
+        return residues.more(start, loss, most)
+    if type(start).add_many is Account.add_many:
+        return _one_by_one(start, loss, most)
+    account = start
 
     def fits(count: int) -> bool:
         return account.add_many(loss, count).within
@@ -78,22 +88,32 @@ def _more(account: Account, loss: Loss, most: int | None = None) -> tuple[Accoun
     return account.add_many(loss, fit) if fit else account, fit
 
 
-def greatest_count(fits: Callable[[int], bool], most: int | None) -> int:
-    """The largest count up to `most` that fits. `fits` is true up to some count, then false."""
-    low, high = 0, 1
-    while (most is None or high <= most) and fits(high):
-        low, high = high, 2 * high
-    if most is not None:
-        high = min(high, most + 1)
+def greatest_count(fits: Callable[[int], bool], most: float = inf, start: int = 0) -> int:
+    """The largest count up to `most` that fits. `fits` is true up to some count, then false.
+
+    Args:
+        start: about how many may fit, where the search starts.
+    """
+    at, step = int(min(max(start, 1), most)), 1
+    if at < 1:
+        return 0
+    if fits(at):
+        while at + step <= most and fits(at + step):
+            at, step = at + step, 2 * step
+        low, high = at, int(min(at + step, most + 1))
+    else:
+        while at > step and not fits(at - step):
+            at, step = at - step, 2 * step
+        low, high = max(at - step, 0), at
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 
 
-def _one_by_one(account: Account, loss: Loss, most: int | None) -> tuple[Account, int]:
+def _one_by_one(account: Account, loss: Loss, most: float) -> tuple[Account, int]:
     count = 0
-    while most is None or count < most:
+    while count < most:
         further = account.add(loss)
         if not further.within:
             break
@@ -103,35 +123,33 @@ def _one_by_one(account: Account, loss: Loss, most: int | None) -> tuple[Account
 
 def before_refusal(account: Account, plan: Plan) -> int:
     """How many launches of a plan fit before the first refusal, in the order listed."""
+    left: Counted = account
     total = 0
     for loss, count in plan:
-        account, fits = _more(account, loss, count)
-        total += fits
+        left, fits = _more(left, loss, count)
+        total += int(fits)
         if fits < count:
             break
     return total
 
 
-def whole_plans(account: Account, plan: Plan) -> int:
-    """How many times the whole plan fits, in the order listed."""
-    if type(account).add_many is Account.add_many:
-        return _times_in_turn(account, plan)
+def whole_plans(account: Account, plan: Plan, most: float = inf, start: int = 1) -> float:
+    """How many times the whole plan fits, in the order listed; infinity if it costs nothing.
 
-    def fits(times: int) -> bool:
+    Args:
+        most: more are not counted.
+        start: about how many they may be.
+    """
+    if isinstance(account, ResidueAccount):
+        return residues.times(residues.MuLeft.of(account), plan, most)
+
+    def after(times: int) -> Account:
         filled = account
         for loss, count in plan:
             filled = filled.add_many(loss, times * count)
-        return filled.within
+        return filled
 
-    return greatest_count(fits, _MOST_TIMES)
-
-
-def _times_in_turn(account: Account, plan: Plan) -> int:
-    """The same for accounts without an `add_many` of their own."""
-    most = max(1, _MOST_STEPPED // sum(count for _, count in plan))
-    for times in range(most):
-        for loss, count in plan:
-            account = account.add_many(loss, count)
-        if not account.within:
-            return times
-    return most
+    once = after(1)
+    if once.within and after(2) == once:
+        return most
+    return greatest_count(lambda times: after(times).within, most, start)

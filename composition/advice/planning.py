@@ -5,27 +5,22 @@ Everything here is computed from privacy losses; no data are needed.
 """
 
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import partial
 from itertools import groupby
+from math import inf
 from typing import Any, TypeVar
 
 import attrs
 
 from composition.advice import hints
-from composition.advice.admission import (
-    before_refusal,
-    greatest_count,
-    require_instance,
-    whole_plans,
-)
+from composition.advice.admission import greatest_count, require_instance
 from composition.advice.hints import Planned, stated
+from composition.advice.slacks import tried
 from composition.rules import Rule
 from composition.rules.declared import least_at
 from composition.rules.fitting import Plan, rules_for
 from queryable.losses import (
     ZCDP,
-    AdditiveLoss,
     ApproxDP,
     ApproxZCDP,
     Dominated,
@@ -34,7 +29,7 @@ from queryable.losses import (
     PureDP,
     total,
 )
-from queryable.losses.numbers import BeyondReachError
+from queryable.losses.numbers import several
 from queryable.mechanism import InteractiveMechanism
 from queryable.postprocessing import PersonInTheMiddle
 from queryable.wording.quoting import quoted
@@ -50,13 +45,14 @@ class Candidate:
         rule: the rule.
         admitted: launches before the first refusal, in the worst of the orders tried; None if the
             rule does not take the plan.
-        times: how many times the whole plan fits; None if the rule does not take the plan.
+        times: how many times the whole plan fits; infinity if it costs nothing, None if the rule
+            does not take the plan.
         why: why the rule does not take the plan.
     """
 
     rule: Rule
     admitted: int | None = None
-    times: int | None = None
+    times: float | None = None
     why: str = ""
 
 
@@ -96,7 +92,8 @@ class Recommendation:
             if each.admitted is None:
                 lines.append(f"| {name} | no: {each.why} | |")
             else:
-                lines.append(f"| {name} | {each.admitted} of {self.planned} | {each.times} |")
+                times = "any number" if each.times == inf else f"{each.times:.0f}"
+                lines.append(f"| {name} | {each.admitted} of {self.planned} | {times} |")
         if self.fixed is not None:
             fixed = "ConComp(..., delta=), all declared in advance"
             lines.append(f"| {fixed} | {self.fixed} of {self.planned} | |")
@@ -115,8 +112,8 @@ def recommend(
     For each rule the launches before the first refusal are counted, in the worst of these orders:
     as listed, and by rising and by falling loss, in each coordinate of the losses. For rules that
     add one number per launch, the order by falling loss is the worst of all. Ties are broken by how
-    many times the whole plan fits. A slack leaves room for the plan's own deltas, if they are at
-    most half of delta. Costs of a menu are fitted to the plan. A plan that is fixed before anything
+    many times the whole plan fits. A slack is what the deltas of the launches that fit with it
+    leave. Costs of a menu are fitted to the plan. A plan that is fixed before anything
     is answered needs no rule: `fixed` says how much of it `ConComp(..., delta=)` takes. `hints`
     says what else may pay.
 
@@ -140,7 +137,7 @@ def recommend(
     require_instance(budget, Loss, "budget", "a privacy loss, such as ApproxDP(1, '1e-6')")
     if isinstance(losses, Loss | InteractiveMechanism):
         raise TypeError(f"losses is {quoted(losses)}; it should be a list, also of one launch")
-    listed = list(losses)
+    listed = several(losses, "losses")
     for each in listed:
         if not isinstance(each, Loss | InteractiveMechanism):
             raise TypeError(
@@ -150,16 +147,19 @@ def recommend(
     if not listed:
         raise ValueError("the plan is empty; list the planned launches")
     launches = _runs(listed)
-    tried = [_tried(rule, budget, launches) for rule in _rules(budget, launches)]
-    tried.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
-    tried.reverse()
-    best = {type(each.rule): each for each in reversed(tried)}  # of several menus one
-    compared = tuple(each for each in tried if each in best.values())
+    found: list[Candidate] = []
+    for rule in _rules(budget, launches):
+        about = max((each.times or 1 for each in found), default=1)
+        found.append(_tried(rule, budget, launches, about))
+    found.sort(key=lambda each: (-1 if each.admitted is None else each.admitted, each.times or 0))
+    found.reverse()
+    best = {type(each.rule): each for each in reversed(found)}  # of several menus one
+    compared = tuple(each for each in found if each in best.values())
     through = None if instead is None else hints.price(instead, listed)
     return Recommendation(
         len(listed),
         compared,
-        _fixed(budget, listed),
+        _fixed(budget, listed, compared[0].admitted or 0),
         hints.hints(listed, _fit(budget, compared[0]), instead, through),
         through,
     )
@@ -187,8 +187,8 @@ def _rules(budget: Loss, launches: list[tuple[Planned, int]]) -> list[Rule]:
     return rules_for(budget, plan, dominated)
 
 
-def _fixed(budget: Loss, listed: list[Planned]) -> int | None:
-    """How many of these launches fit when they are declared in advance."""
+def _fixed(budget: Loss, listed: list[Planned], about: int) -> int | None:
+    """How many of these launches fit when they are declared in advance; about so many or more."""
     if not isinstance(budget, ApproxDP) or budget.delta == 0:
         return None
 
@@ -208,44 +208,26 @@ def _fixed(budget: Loss, listed: list[Planned]) -> int | None:
 
         statements = [partial(once, each) for each in first]
         try:
-            return least_at(statements, budget.delta, composed)[0] <= budget
+            return least_at(statements, budget.delta, composed, grid=True)[0] <= budget
         except ValueError:  # the deltas come to more
             return False
 
-    return greatest_count(fits, len(listed))
+    return greatest_count(fits, len(listed), about)
 
 
-def _tried(rule: Rule, budget: Loss, launches: list[tuple[Planned, int]]) -> Candidate:
+def _tried(
+    rule: Rule, budget: Loss, launches: list[tuple[Planned, int]], about: float
+) -> Candidate:
     try:
-        account, measure = rule.open(budget), rule.child_measure(budget)
+        measure = rule.child_measure(budget)
         plan = _merged([(stated(each, measure), count) for each, count in launches])
+        found = tried(rule, budget, plan, about)
     except ValueError as error:
         return Candidate(rule, why=str(error))
-    try:
-        fewest = min(before_refusal(account, order) for order in _orders_of(plan))
-        return Candidate(rule, fewest, whole_plans(account, plan))
-    except BeyondReachError as error:
-        return Candidate(rule, why=str(error))
+    return Candidate(found.rule, found.admitted, found.times)
 
 
 def _merged(plan: Plan) -> Plan:
     """Runs of equal losses as one, where different mechanisms have the same loss."""
     runs = groupby(plan, key=lambda one: one[0])
     return [(loss, sum(count for _, count in run)) for loss, run in runs]
-
-
-def _orders_of(plan: Plan) -> list[Plan]:
-    """The plan as listed, and by each coordinate of the losses, rising and falling."""
-    first = plan[0][0]
-    orders = [plan]
-    for place in range(len(first.parts) if isinstance(first, AdditiveLoss) else 0):
-
-        def from_here(item: tuple[Loss, int], place: int = place) -> tuple[Fraction, ...]:
-            parts = item[0].parts if isinstance(item[0], AdditiveLoss) else ()
-            return parts[place:] + parts[:place]
-
-        for falling in (False, True):
-            order = sorted(plan, key=from_here, reverse=falling)
-            if order not in orders:
-                orders.append(order)
-    return orders

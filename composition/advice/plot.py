@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from composition.advice.admission import taken
 from composition.advice.planning import Candidate, recommend
+from queryable.answers.drawing import INK, SERIES, make_plain, new_figure, saved
 from queryable.audit.picture import picture_of_claim
-from queryable.display.drawing import INK, SERIES, make_plain, new_figure, saved
 from queryable.display.nodes import TreeNode
 from queryable.handle import Queryable
 from queryable.losses import Loss
+from queryable.losses.numbers import several
 from queryable.optional import one_line
 from queryable.receipts import RunningTotal
 from queryable.wording.quoting import quoted
@@ -159,7 +160,7 @@ def rules(
 
 def _plan(queryable: Queryable | Loss, losses: Iterable[Loss] | None) -> tuple[Loss, list[Loss]]:
     if isinstance(queryable, Loss):
-        return queryable, list(losses or ())
+        return queryable, several(() if losses is None else losses, "losses")
     node = _live(queryable).node
     if node.account is None or node.account.budget is None:
         raise ValueError("rules are compared for a filter, which has a budget")

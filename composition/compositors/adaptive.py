@@ -13,6 +13,7 @@ import attrs
 
 from composition.compositors.children import (
     d_in_field,
+    left_for_a_launch,
     max_depth_field,
     max_mechanisms_field,
     report_about,
@@ -46,6 +47,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
+    RemainingQuery,
     Stated,
     Update,
     d_in_of,
@@ -159,6 +161,8 @@ class AdaptiveComposition(Launching, GrowsByProof):
             return Reported(self._privacy_loss(own, query.d_in))
         if isinstance(query, MeasureQuery):
             return Reported(Stated(self.proof.measure, self.d_in))
+        if isinstance(query, RemainingQuery):
+            return Reported(left_for_a_launch(own, query.blocks, self.max_mechanisms))
         if own.halted is not None:
             return Reported(self._halted(own, query))
         match query:
@@ -173,18 +177,13 @@ class AdaptiveComposition(Launching, GrowsByProof):
                 return query
         raise UnknownQueryError(
             f"{correction(query)}, and {type(self).__name__} answers Launch, LaunchMany, Ask, "
-            "PrivacyLossQuery, CanAfford and MeasureQuery"
+            "PrivacyLossQuery, RemainingQuery, CanAfford and MeasureQuery"
         )
 
     def passes(self, own: CompositionState, identity: Any, query: Query, depth: int) -> bool:
         """Whether its child is charged in full; a report about it may be the compositor's."""
-        fixed: bool = own.claims[identity].fixed
-        return (
-            fixed
-            and own.halted is None
-            and depth <= self.max_depth
-            and not issubclass(type(query), PrivacyLossQuery)
-        )
+        fixed: bool = own.claims[identity].fixed and own.halted is None
+        return fixed and depth <= self.max_depth and not issubclass(type(query), PrivacyLossQuery)
 
     def converse(self, own: CompositionState, understood: Any, live: Live) -> Talk | Moved:
         """Ask the rule and charge, then run."""

@@ -13,7 +13,7 @@ from composition.proofs import advice
 from queryable.checks.fit import require_launchable
 from queryable.errors import PrivacyClaimError, QueryError
 from queryable.faults import called, named
-from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, PureDP, group_size, measure_name
+from queryable.losses import AdditiveLoss, ApproxDP, Loss, Measure, group_size, measure_name
 from queryable.losses.loss import genuine, stated_in
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Launch, Query
@@ -142,7 +142,7 @@ def _own_conversion(mechanism: InteractiveMechanism[Any], d_out: Loss, d_in: int
         return None
     own = map_at(mechanism, d_in, None)
     try:
-        return None if isinstance(own, PureDP | ApproxDP) else own.to(ApproxDP, d_out.delta)
+        return own.to(ApproxDP, d_out.delta)
     except ValueError:
         return None
 

@@ -62,15 +62,15 @@ class ExPostOrder(Order):
 class ExPost(FiltCon):
     """Concurrent composition under a budget that is charged what children realise.
 
-    Answers: Launch, Ask, PrivacyLossQuery, MeasureQuery, and CanAfford of a Launch or an Ask. A
-    launch or an ask that might not fit is `Refused`; the state does not change and live children go
-    on answering.
+    Answers: Launch, Ask, PrivacyLossQuery, RemainingQuery, MeasureQuery, and CanAfford of a Launch
+    or an Ask. A launch or an ask that might not fit is `Refused`; the state does not change and
+    live children go on answering.
 
-    An `ExPostMechanism`, such as `LaplaceNoiseReduction`, is charged what its answers have cost so
-    far. Before each step the worst case of the step is checked against the budget. An analyst who
-    stops a child early keeps the rest of the budget. Every other mechanism is charged its
-    (epsilon, delta) in full at its launch, and so is an ex-post mechanism launched with a `d_out`.
-    A child that fails is charged the worst case of the failed step.
+    An `ExPostMechanism` (`LaplaceNoiseReduction`, `GaussianNoiseReduction`, `FirstGood`) is charged
+    what its answers have cost so far. Before each step the worst case of the step is checked
+    against the budget. An analyst who stops a child early keeps the rest of the budget. Every other
+    mechanism is charged its (epsilon, delta) in full at its launch, and so is an ex-post mechanism
+    launched with a `d_out`. A child that fails is charged the worst case of the failed step.
 
     `privacy_loss` reports the realised total, an `ExPostBound`; `privacy_map` the budget.
 

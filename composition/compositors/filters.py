@@ -35,8 +35,8 @@ class FiltCon(AdaptiveComposition):
 
     Haney et al. 2023, Definition 2.7.
 
-    Answers: Launch, Ask, PrivacyLossQuery, CanAfford, MeasureQuery. A launch that does not fit is
-    `Refused`; the state does not change and live children go on answering.
+    Answers: Launch, Ask, PrivacyLossQuery, RemainingQuery, CanAfford, MeasureQuery. A launch that
+    does not fit is `Refused`; the state does not change and live children go on answering.
 
     Privacy:
         Claim: for data that differ in `d_in` records, rows or privacy units of a table, the
@@ -44,7 +44,7 @@ class FiltCon(AdaptiveComposition):
             and launches.
         Theorem: the one that `composition.VALIDITY` names for the measure and the rule.
         Assumes: the launched privacy maps are sound; refusals depend on the view only.
-        Checked by: tests/audit/test_filters.py
+        Checked by: tests/audit/test_every_compositor.py
     Args:
         budget: an upper bound on the total loss.
         rule: decides whether a launch fits; by default losses add up.
@@ -114,7 +114,7 @@ class FiltCon(AdaptiveComposition):
         if candidate.within:
             return None
         remaining = account.remaining()
-        reason = "insufficient budget" + account.hint(requested)
+        reason = "insufficient budget" + _as_the_budget(account) + account.hint(requested)
         if _by_a_hair(requested, remaining):
             reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"
         return Refused(reason, requested, account.spent(), remaining, _instead(remaining))
@@ -151,6 +151,14 @@ class FiltSeq(FiltCon):
     """
 
     interleaves = False
+
+
+def _as_the_budget(account: Account) -> str:
+    """The loss so far as the budget is stated, where launches are charged in another measure."""
+    spent, total = account.spent(), account.total()
+    if not isinstance(spent, Loss) or spent == total:
+        return ""
+    return f"; the loss so far is {total} of {account.budget}"
 
 
 def _instead(remaining: Any) -> str:

@@ -37,12 +37,12 @@ class OdomCon(AdaptiveComposition):
         Claim: for every threshold fixed in advance, the view up to where the reported loss would
             exceed it loses at most the threshold (Definition 2.11). The report need not bound the
             loss at a moment that the analyst picks by looking at answers
-            (tests/attacks/test_advanced_read_as_time_uniform.py). With a time-uniform rule the
+            (tests/statistical/test_time_uniform.py). With a time-uniform rule the
             report is a `TimeUniformBound`, whose claim is the one made.
         Theorem: Haney et al. 2023, Lemma 2.19 with the one that `composition.VALIDITY` names for
             the measure; that one alone for a time-uniform rule.
         Assumes: the launched privacy maps are sound.
-        Checked by: tests/audit/test_odometers.py
+        Checked by: tests/audit/test_every_compositor.py
     An odometer has no loss of its own. Launched with a `d_out` it runs as a filter at `d_out`. It
     permits every launch, unless a time-uniform rule has used up its share for deltas.
 

@@ -22,6 +22,7 @@ from queryable.messages import (
     Launch,
     MeasureQuery,
     Query,
+    RemainingQuery,
     Stated,
     Update,
 )
@@ -44,9 +45,9 @@ class UniversalState:
 class Universal(Launching, GrowsByProof):
     """A mechanism that becomes the first one launched in it whose loss fits the budget.
 
-    Answers: MeasureQuery, and one Launch, with the mechanism's opening; then what that mechanism
-    answers. A launch
-    that does not fit is a `PrivacyClaimError`, after which another one is accepted.
+    Answers: MeasureQuery, RemainingQuery, and one Launch, with the mechanism's opening; then what
+    that mechanism answers. A launch that does not fit is a `PrivacyClaimError`, after which another
+    one is accepted.
 
     Privacy:
         Claim: the loss is at most `budget` at `d_in`, for every adversary.
@@ -85,6 +86,8 @@ class Universal(Launching, GrowsByProof):
         mechanism = own.mechanism
         if mechanism is None and isinstance(query, MeasureQuery):
             return Reported(Stated(self.proof.measure, self.d_in))
+        if mechanism is None and isinstance(query, RemainingQuery):
+            return Reported(self.budget)
         if isinstance(query, OWNERS):
             self.require_growing()
             return query

@@ -7,6 +7,7 @@ only if it is `within` the budget.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -60,9 +61,12 @@ class Account(RunningAccount):
         """
         return None
 
-    def spent(self) -> object:
-        """The spent amount in the rule's own units; by default `total()`."""
-        return self.total()
+    def nearly(self, losses: Sequence[Any]) -> Fraction | None:
+        """At most the least first coordinate, up to rounding, of a budget that admits these losses.
+
+        None if it has to be searched among all budgets.
+        """
+        return None
 
     def share(self) -> Fraction | None:
         """The used part of the budget, from 0 to 1, for pictures; None if it is no number.
@@ -130,7 +134,7 @@ class Rule(ABC):
     valid filter for every interleaving, and where that is proved. Without it every compositor
     raises `UnprovenCompositionError`. It is not enough that each path of launches fits the budget:
     the optimal accountant has that property and breaks its claim
-    (tests/attacks/test_optimal_as_filter.py).
+    (tests/attacks/test_naive_accounts.py).
 
     Examples:
         >>> from composition import Basic

@@ -14,8 +14,9 @@ from math import prod
 from typing import Any
 
 from composition.rules.optimal import optimal_epsilon
+from composition.rules.pairs import least_epsilon
 from queryable.effort import is_quick
-from queryable.errors import PrivacyClaimError, UnprovenCompositionError
+from queryable.errors import PrivacyClaimError, QueryError, UnprovenCompositionError
 from queryable.losses import (
     GDP,
     RDP,
@@ -35,12 +36,14 @@ from queryable.mechanism import InteractiveMechanism
 _MOST_QUICK = 512
 """How many different sums of losses are computed for a query of an analyst."""
 
+_HARDLY_MORE = 1 + Fraction(1, 2**12)
+
 Statement = Callable[[Measure | None], Loss]
 """Gives one loss in a measure, or in its own measure for None."""
 
 
 def common_measure(statements: Iterable[Statement]) -> Measure:
-    """The measure of all losses, or the first one that all of them convert to.
+    """The measure of all losses, or the first one that all of them convert to, own ones first.
 
     Raises:
         PrivacyClaimError: there is no such measure, or a mechanism states no loss.
@@ -49,7 +52,8 @@ def common_measure(statements: Iterable[Statement]) -> Measure:
     own = [state(None).measure for state in statements] or [PureDP]
     if all(measure == own[0] for measure in own):
         return own[0]
-    for measure in (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP, FDP, *_renyi(statements)):
+    measures = (PureDP, ApproxDP, GDP, ZCDP, ApproxZCDP, FDP, *_renyi(statements))
+    for measure in sorted(measures, key=lambda each: each not in own):
         with suppress(ValueError):
             for state in statements:
                 state(measure)
@@ -65,16 +69,25 @@ def maps_at(mechanisms: Iterable[InteractiveMechanism[Any]], d_in: int) -> tuple
 
 
 def least_at(
-    statements: Iterable[Statement], delta: Fraction, composed: Callable[[Measure], Loss]
+    statements: Iterable[Statement],
+    delta: Fraction,
+    composed: Callable[[Measure], Loss],
+    *,
+    grid: bool,
 ) -> tuple[ApproxDP, Measure]:
     """The least epsilon at this delta, and the measure that the losses were composed in.
+
+    `FDP` is among the measures: fixed trade-off curves compose by their product (Vadhan, Zhang
+    2023).
 
     Args:
         statements: the losses.
         composed: gives all losses composed in a measure.
+        grid: whether trade-off curves are composed, on a grid of losses.
 
     Raises:
         ValueError: no epsilon goes with `delta`.
+        QueryError: the grid takes too long for a query of an analyst.
     """
     statements = tuple(statements)
     _require_few(statements)
@@ -90,6 +103,10 @@ def least_at(
             bound = composed(measure).to(ApproxDP, delta)
             assert isinstance(bound, ApproxDP)
             found.append((bound, measure))
+    with suppress(ValueError, PrivacyClaimError):
+        if grid and (pairs := _pairs(statements)):
+            _require_time()
+            found.append((ApproxDP(least_epsilon(pairs, delta), delta), FDP))
     try:
         losses = _shared(statements, delta)
         found.append((ApproxDP(optimal_epsilon(losses, delta), delta), ApproxDP))
@@ -97,6 +114,50 @@ def least_at(
         if not found:
             raise
     return min(found, key=lambda each: each[0].epsilon)
+
+
+def _pairs(statements: Iterable[Statement]) -> list[Loss]:
+    """The losses as responses, Gaussians and trade-off curves; none if there are only responses.
+
+    Raises:
+        ValueError: one of them has no trade-off curve.
+    """
+    pairs: list[Loss] = []
+    for stated in statements:
+        match stated(None):
+            case Dominated(epsilon, mu, delta):
+                pairs += [ApproxDP(epsilon, delta), GDP(mu)]
+            case ApproxDP() | GDP() as own:
+                pairs.append(own)
+            case PureDP() as own:
+                curve = stated(FDP)
+                pairs.append(own if curve == own.to(FDP) else curve)
+            case own:
+                pairs.append(_gaussian(stated, own) or stated(FDP))
+    return pairs if any(not isinstance(pair, PureDP | ApproxDP) for pair in pairs) else []
+
+
+def _require_time() -> None:
+    """Check that this is no query of an analyst. The claim must not depend on who asks.
+
+    Raises:
+        QueryError: it is one.
+    """
+    if is_quick():
+        raise QueryError(
+            "write ConComp(.., grid=False): its claim by a grid of trade-off curves takes too long "
+            "for one message to this curator"
+        )
+
+
+def _gaussian(stated: Statement, own: Loss) -> GDP | None:
+    """The loss in Gaussian DP, if that is hardly more than its own in zCDP."""
+    if isinstance(own, ZCDP):
+        with suppress(ValueError, PrivacyClaimError):
+            loss = stated(GDP)
+            if isinstance(loss, GDP) and loss.mu**2 <= 2 * own.rho * _HARDLY_MORE:
+                return loss
+    return None
 
 
 def _renyi(statements: Iterable[Statement]) -> list[Measure]:

@@ -203,7 +203,7 @@ def accumulator_of(rule: Rule, measure: Measure, delta: Number | None = None) ->
     Privacy:
         Theorem: Haney et al. 2023, Lemma 2.19; Theorem 3.8 is G of `Whitehouse2023`.
         Assumes: a budget admits all that a smaller one admits (`Rule.monotone`).
-        Checked by: tests/audit/test_reductions.py, tests/attacks/test_some_budget_fits.py
+        Checked by: tests/audit/test_reductions.py, tests/attacks/test_naive_accounts.py
     Raises:
         ValueError: the rule is not monotone, or the budgets are not totally ordered.
     """

@@ -11,6 +11,7 @@ from math import gcd, lcm, log, sqrt
 from composition.rules.additive import Basic
 from composition.rules.base import Rule
 from composition.rules.menus.costs import fitted
+from composition.rules.menus.menu import Menu
 from composition.rules.renyi import ViaRenyi
 from composition.rules.residue import GDPResidue
 from composition.rules.rogers import Rogers2016
@@ -25,7 +26,8 @@ Plan = list[tuple[Loss, int]]
 MOST_ENTRIES = 16
 """Menus are tried for plans with at most this many different epsilons."""
 
-_FINEST = 20_000  # the most units of a menu
+_FINEST = 20_000  # the most units of a menu whose costs are searched
+_FINEST_ALONE = 100_000  # and of one with a single entry, a second's work
 _LEAST, _MOST = Fraction(1, 10**100), Fraction(10**6)
 
 
@@ -90,10 +92,16 @@ def _menus(budget: ApproxDP, plan: Plan, slack: Fraction) -> list[Rule]:
             mix[loss.epsilon] = mix.get(loss.epsilon, 0) + count
     if not 0 < len(mix) <= MOST_ENTRIES:
         return []
-    finest = conversions.largest_gdp(budget.epsilon, slack) / Fraction(sqrt(_FINEST))
-    common, least = _common(mix), min(mix)
-    units = [common] if common >= finest else [least / part for part in (1, 2, 4)]
-    return [_menu(budget, unit, mix, slack) for unit in units if unit >= finest]
+    mu, common, least = conversions.largest_gdp(budget.epsilon, slack), _common(mix), min(mix)
+    if len(mix) == 1:  # its cost is 1, and nothing is searched
+        return [Menu(common, [1], slack=slack)] if _units(mu, common) <= _FINEST_ALONE else []
+    units = [common] if _units(mu, common) <= _FINEST else [least / part for part in (1, 2, 4)]
+    return [_menu(budget, each, mix, slack) for each in units if _units(mu, each) <= _FINEST]
+
+
+def _units(mu: Fraction, unit: Fraction) -> Fraction:
+    """About how many launches of a unit are mu-GDP."""
+    return (mu / unit) ** 2
 
 
 def _common(values: Iterable[Fraction]) -> Fraction:

@@ -12,6 +12,7 @@ from immutables import Map
 
 from composition.rules.base import Account, Rule, RunningAccount
 from composition.rules.checks.compare import Verdict
+from queryable.effort import is_quick
 from queryable.errors import PrivacyClaimError
 from queryable.losses import (
     AdditiveLoss,
@@ -28,6 +29,7 @@ from queryable.losses.numbers import probability
 from queryable.wording.quoting import an_instance, quoted
 
 CEILING = Fraction(2**40)
+_MORE, _FASTER = Fraction(1, 2**46), 4
 _NO_BUDGET = "no budget up to"
 
 
@@ -84,7 +86,7 @@ class LeastBudget(RunningAccount):
     `ceiling` is the rule's account under a very large budget. What that budget does not admit,
     because of its delta for example, no budget in the line admits. If the rule's account gives
     the least budget (`Account.least`), it is used. If not, the losses are kept and added up again
-    under each budget that the search tries.
+    under each budget that the search tries; it starts where the account says (`Account.nearly`).
     """
 
     inner = "ceiling"
@@ -130,9 +132,12 @@ class LeastBudget(RunningAccount):
         ceiling = self.ceiling.add(loss)
         if not ceiling.within and self.line.delta is None:
             raise PrivacyClaimError(f"{_NO_BUDGET} {self.line.at(CEILING)} admits {loss}")
-        knows = ceiling.least() is not None
+        knows = type(ceiling).least is not Account.least
         losses = self.losses if knows else self.losses.set(len(self.losses), loss)
-        return LeastBudget(self.rule, self.line, losses, ceiling, loss)
+        grown = LeastBudget(self.rule, self.line, losses, ceiling, loss)
+        if is_quick():  # a report that takes too long is refused before the launch is charged
+            grown.total()
+        return grown
 
     @property
     def objection(self) -> str:
@@ -167,7 +172,15 @@ class LeastBudget(RunningAccount):
         known = self.ceiling.least()
         if not self.ceiling.within:
             return self.line.beyond(CEILING if known is None else known)
-        return self.line.at(least(self._admits) if known is None else known)
+        return self.line.at(self._searched() if known is None else known)
+
+    def _searched(self) -> Fraction:
+        first, step = self.ceiling.nearly(self.kept), _MORE * (1 + len(self.losses))
+        if not first:  # 0 would stay 0
+            return Fraction(0) if first == 0 and self._admits(first) else least(self._admits)
+        while not self._admits(first):
+            first, step = first * (1 + step), step * _FASTER
+        return first
 
     def _admits(self, first: Fraction) -> bool:
         try:

@@ -23,7 +23,7 @@ from math import ceil, comb, gcd, lcm, prod
 from flint import arb, arb_poly
 
 from queryable.losses import ApproxDP, Loss
-from queryable.losses.numbers import Number, ball, exact, probability, round_up, shown
+from queryable.losses.numbers import Number, ball, exact, probability, round_up, several, shown
 from queryable.wording.quoting import quoted
 
 EXACT_SUMS = 2**12
@@ -110,7 +110,7 @@ def _least_epsilon(epsilons: Repeated, deltas: Repeated, delta: Fraction) -> Fra
 def _declared(losses: Iterable[Loss]) -> tuple[Repeated, Repeated]:
     """The epsilons and the deltas."""
     declared = []
-    for loss in losses:
+    for loss in several(losses, "losses"):
         if not isinstance(loss, Loss):
             raise TypeError(f"{quoted(loss)} is no privacy loss; use ApproxDP(epsilon, delta)")
         stated = loss.to(ApproxDP)

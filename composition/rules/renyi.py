@@ -110,7 +110,7 @@ class ViaRenyi(Rule):
         """Yes, with given weights. Default weights depend on the budget, and then it is not.
 
         With default weights, admitting what some budget admits would mean that some order fits,
-        which is invalid (tests/attacks/test_some_budget_fits.py).
+        which is invalid (tests/attacks/test_naive_accounts.py).
         """
         return self.weights is not None or len(self.orders) == 1
 
@@ -237,6 +237,7 @@ class RenyiAccount(Account):
 
     charged = ("losses",)
     marks = ("started",)
+    counts = "epsilon"
     derived = ("weights",)
 
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))

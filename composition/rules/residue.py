@@ -8,7 +8,8 @@ given any answer. Domination has to hold at every t, and it does if it holds at 
 
     tanh(e/2) + 2*delta_m(e)/(1 + e^e) <= erf(mu/sqrt(8)),
 
-the total variation distances of the two sides, delta_m(e) the profile of G_m.
+the total variation distances of the two sides, delta_m(e) the profile of G_m. It is computed as 1
+less both sides, because these are close to 1 if mu is large.
 
     Let D(x) be the profile of G_mu at t = log x less that of the pair. Both pairs are symmetric, so
     t >= 0 is enough, and D(1/x) = D(x)/x, whence D'(1) = D(1)/2. A profile's second derivative in x
@@ -26,6 +27,7 @@ the total variation distances of the two sides, delta_m(e) the profile of G_m.
 The proof is ours; the rule without it is Regehr et al. 2026.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import erf, erfc, exp, pi, sqrt, tanh
@@ -37,6 +39,7 @@ from composition.rules.base import Account, Rule, of_whole, sums
 from composition.rules.checks.added import delta_alone
 from composition.rules.checks.compare import Verdict, all_within
 from composition.rules.checks.residues import fits_residue, is_residue
+from composition.rules.residue_needs import first_delta, least_before, least_first
 from composition.rules.slack import (
     outside,
     require_approx,
@@ -48,11 +51,13 @@ from queryable.effort import take
 from queryable.errors import QueryError
 from queryable.losses import ApproxDP, Dominated, Loss, Measure, Parts, add_parts, conversions
 from queryable.losses.conversions import greatest, normal_below
-from queryable.losses.numbers import round_down, round_up, sqrt_down
+from queryable.losses.numbers import round_down, sqrt_down
 from queryable.wording.quoting import an_instance
 
-_MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))
+MARGINS = (Fraction(1, 2**47), Fraction(1, 2**40), Fraction(1, 2**33))
 _TIGHT = Fraction(1, 2**30)
+_NONE = Fraction(0)
+_WIDE = Fraction(128)  # a residue beyond it need not be the largest
 _SEARCHED, _CHECKED = 7000, 600  # steps to search for a residue, and to check one in floats
 
 
@@ -99,6 +104,7 @@ class GDPResidue(Rule):
 class ResidueAccount(Account):
     """The mu that is left; None while only deltas were charged."""
 
+    counts = "mu squared"
     charged = ("deltas", "mu")
     marks = ("started", "exceeded")
 
@@ -200,29 +206,34 @@ class ResidueAccount(Account):
         left = max(self.budget.delta - self.slack - self.deltas, Fraction(0))
         return Dominated(epsilon, 0, left)
 
+    def nearly(self, losses: Sequence[Dominated]) -> Fraction:
+        """The epsilon that they need from the last one back, each with the least mu before it."""
+        mu, some = Fraction(0), [loss for loss in losses if loss.epsilon or loss.mu]
+        for loss in some[:0:-1]:
+            mu = least_before(mu, loss)
+        return least_first(self.slack, mu, some[0]) if some else mu
+
     def hint(self, loss: Dominated) -> str:
         """Says that the whole delta is the slack, if the launch has a delta."""
         return why_no_delta(loss.delta, self.slack, self.budget)
 
 
 def largest_response(mu: Fraction) -> Fraction:
-    """The largest epsilon, rounded down, with RR_epsilon dominated by G_mu (m = 0)."""
+    """The largest epsilon, rounded down, with RR_epsilon dominated by G_mu (m = 0).
+
+    Beyond a mu of 128, whose epsilon is 8,000, it is that of 128.
+    """
 
     def epsilon(m: arb) -> arb:
         x = m / arb(8).sqrt()
         return ((1 + x.erf()) / x.erfc()).log()
 
-    return max(Fraction(0), round_down(epsilon, mu)) if mu else mu
+    return max(Fraction(0), round_down(epsilon, min(mu, _WIDE))) if mu else mu
 
 
 def largest_first(budget: Fraction, slack: Fraction) -> Fraction:
     """The largest epsilon, rounded down, for which RR_epsilon is (budget, slack)-DP."""
     return max(budget, round_down(lambda e, s: ((e.exp() + s) / (1 - s)).log(), budget, slack))
-
-
-def _profile(m: arb, t: arb) -> arb:
-    """delta(t) of G_m, for any real t."""
-    return normal_below(m / 2 - t / m) - t.exp() * normal_below(-m / 2 - t / m)
 
 
 @lru_cache(maxsize=4096)
@@ -234,11 +245,7 @@ def first_residue(budget: Fraction, slack: Fraction, epsilon: Fraction) -> Fract
     if not epsilon <= largest_first(budget, slack):
         return None
 
-    def delta(m: arb, t: arb, e: arb) -> arb:
-        p = 1 / (1 + (-e).exp())
-        return p * _profile(m, t - e) + (1 - p) * _profile(m, t + e)
-
-    return greatest(lambda m: round_up(delta, m, budget, epsilon) <= slack)
+    return greatest(lambda m: first_delta(m, budget, epsilon) <= slack)
 
 
 @lru_cache(maxsize=4096)
@@ -247,29 +254,37 @@ def residue(mu: Fraction, epsilon: Fraction) -> Fraction | None:
 
     It is found in floats and then checked exactly: m fits, and a slightly larger one does not.
     """
+    if mu > _WIDE:
+        return max(residue(_WIDE, epsilon) or _NONE, _simple_residue(mu, epsilon))
     if not epsilon <= largest_response(mu):
         return None
 
     def spare(m: arb, whole: arb, e: arb) -> arb:
-        distance = (e / 2).tanh() + 2 * _profile(m, e) / (1 + e.exp())
-        return (whole / arb(8).sqrt()).erf() - distance
+        kept = normal_below(e / m - m / 2) + e.exp() * normal_below(-e / m - m / 2)
+        return 2 * kept / (1 + e.exp()) - (whole / arb(8).sqrt()).erfc()
 
     def fits(m: Fraction) -> bool:
         return round_down(spare, m, mu, epsilon) >= 0
 
     candidates = _candidates(mu, epsilon)
-    if candidates and fits(candidates[0] / (1 - _MARGINS[0]) * (1 + _TIGHT)):
+    if candidates and fits(candidates[0] / (1 - MARGINS[0]) * (1 + _TIGHT)):
         candidates = []
     return next(filter(fits, candidates), None) or greatest(fits, start=mu)
 
 
+def _simple_residue(mu: Fraction, epsilon: Fraction) -> Fraction:
+    """What a Gaussian leaves that dominates the response; 0 if that is nothing."""
+    gaussian = conversions.pure_to_gdp(epsilon)
+    return sqrt_down(mu**2 - gaussian**2) if gaussian <= mu else _NONE
+
+
 def _candidates(mu: Fraction, epsilon: Fraction) -> list[Fraction]:
     """What is just below the residue in floats; nothing if floats are not precise enough."""
-    guess = _guess(float(mu), float(epsilon))
-    return [Fraction(guess) * (1 - margin) for margin in _MARGINS] if 0 < guess < 1e300 else []
+    about = guess(float(mu), float(epsilon))
+    return [Fraction(about) * (1 - margin) for margin in MARGINS] if 0 < about < 1e300 else []
 
 
-def _guess(mu: float, epsilon: float) -> float:
+def guess(mu: float, epsilon: float) -> float:
     """Newton's method on the equality, in floats; 0 if floats are not precise enough."""
     if not 1e-100 < epsilon < 50:
         return 0.0

@@ -76,6 +76,7 @@ class RogersAccount(Account):
     charged = ("variance", "drift")
     exact = 1
     marks = ("started",)
+    counts = "epsilon"
 
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     variance: Fraction = attrs.field(default=Fraction(0), validator=sums)

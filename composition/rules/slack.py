@@ -111,6 +111,8 @@ class SlackRule(Rule):
     """
 
     takes: ClassVar[Measure]
+    weighs: ClassVar[str]
+    """What a weight is, in words."""
 
     slack: Fraction | None = attrs.field(default=None, converter=slack_field, repr=_quoted_exactly)
 
@@ -250,6 +252,15 @@ class SlackAccount(Account):
         while not self.weight <= self.rule.capacity(epsilon, self.slack):
             epsilon, step = epsilon + max(epsilon, _TINY) * step, 2 * step
         return epsilon
+
+    def spent(self) -> AdditiveLoss:
+        """The single loss with the total weight and the sum of the deltas."""
+        return self.costing((self.weight, self.deltas))
+
+    @property
+    def counts(self) -> str:
+        """The rule's weight."""
+        return self.rule.weighs
 
     def share(self) -> Fraction:
         """The used part of the capacity, or of what the slack leaves of delta if that is more."""

@@ -25,6 +25,7 @@ class Whitehouse2023(SlackRule):
     """
 
     takes = ApproxDP
+    weighs = "epsilon squared"
 
     def weight(self, loss: ApproxDP) -> Fraction:
         """Epsilon squared."""
@@ -72,6 +73,7 @@ class ViaZCDP(SlackRule):
     """
 
     takes = ApproxZCDP
+    weighs = "rho"
 
     def weight(self, loss: ApproxZCDP) -> Fraction:
         """Rho."""
@@ -144,6 +146,7 @@ class ViaGDP(SlackRule):
     """
 
     takes = GDP
+    weighs = "mu squared"
 
     def weight(self, loss: GDP) -> Fraction:
         """Mu squared."""

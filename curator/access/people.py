@@ -100,6 +100,10 @@ class Access:
     def __iter__(self) -> Iterator[Analyst]:
         return iter(sorted(self.analysts.values(), key=lambda each: each.name))
 
+    def holders(self, dataset: str) -> dict[int | str, str]:
+        """Who has which child of the root of a data set."""
+        return {grant.child: analyst.name for analyst in self for grant in analyst.on(dataset)}
+
     def of_token(self, hashed: str) -> Analyst | None:
         """The analyst of a token, by its hash; None if it is unknown or was revoked."""
         name = self._by_token.get(hashed[:_PREFIX])

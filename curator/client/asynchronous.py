@@ -77,6 +77,10 @@ class AsyncQueryable:
         """`Queryable.privacy_loss`."""
         return await self._run(partial(self._handle.privacy_loss, d_in))
 
+    async def remaining(self, *, blocks: Any = None) -> Any:
+        """`Queryable.remaining`."""
+        return await self._run(partial(self._handle.remaining, blocks=blocks))
+
     async def can_afford(self, mechanism: Any, d_out: Any = None) -> bool:
         """`Queryable.can_afford`."""
         found: bool = await self._run(partial(self._handle.can_afford, mechanism, d_out))

@@ -11,7 +11,7 @@ from curator.client.transport import TIMEOUT, Patience, Transport
 from curator.client.urls import address_of
 from curator.codec import CODEC, Codec
 from curator.wire import DataSet, datasets_of
-from curator.wire.outlines import outline_of
+from curator.wire.outlines import layout_in, outline_of
 from mechanisms.tables.front_door import FromTable
 from queryable.handle import Queryable
 
@@ -44,8 +44,10 @@ class Connection(Mapping[str, Queryable]):
 
     def _root(self, name: str) -> RemoteRoot:
         if name not in self._roots:
-            found = self._data_set(name).root
-            self._roots[name] = RemoteRoot(self._transport, found, self._codec, self._on_fault)
+            found = self._data_set(name)
+            self._roots[name] = RemoteRoot(
+                self._transport, found.root, self._codec, self._on_fault, layout_in(found.about)
+            )
         return self._roots[name]
 
     def _data_set(self, name: str) -> DataSet:

@@ -24,9 +24,10 @@ from queryable.messages import (
 )
 from queryable.receipts import Receipt
 from queryable.running.handles import Handles, Path
-from queryable.running.log import Log, Record, is_poll
+from queryable.running.log import Log, Record
+from queryable.running.many import exchanges_of
 from queryable.running.names import KnownNames, Named, Names, firsts, marked, recalled
-from queryable.running.together import exchanges_of
+from queryable.running.telling import is_poll
 from queryable.view import Exchange, Receipts
 
 _OTHERWISE = "the curator's reply does not fit its earlier ones: it is not of this protocol"

@@ -12,6 +12,7 @@ If other processes of the same analyst have sent messages before it, theirs are 
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -41,6 +42,7 @@ from queryable.errors import (
 )
 from queryable.faults import named
 from queryable.messages import Answer, Query
+from queryable.randomness.coins import ChildId
 from queryable.randomness.entropy import random_bytes
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Record
@@ -61,7 +63,13 @@ class RemoteRoot:
         root: its id in addresses.
         codec: writes queries and reads answers.
         on_fault: called with exceptions of persons that run here; None for nobody.
+        layout: the columns of the data with their types, in words.
+
+    Attributes:
+        people: nobody: a token does not see who has what.
     """
+
+    people: Mapping[ChildId, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -69,7 +77,9 @@ class RemoteRoot:
         root: str,
         codec: Codec,
         on_fault: Callable[[BaseException], object] | None = None,
+        layout: str = "",
     ) -> None:
+        self.layout = layout
         self._transport, self._codec = transport, codec
         self._target = f"/v1/roots/{quote(root, safe='')}"
         described = RootDescription.read(transport.get(self._target))
@@ -208,6 +218,10 @@ class RemoteRoot:
                     more = self._mirror.count < page.seq and page.exchanges != ()
             finally:
                 self._lock.release()
+
+    def time_of(self, entry: int) -> int | None:
+        """Not known: views do not have times."""
+        return None
 
     def exchanges(self) -> Iterator[Exchange]:
         """The exchanges that are kept, in order."""

@@ -5,7 +5,7 @@ and that holds within one message only.
 """
 
 from curator.codec import QUERY_LIMITS, Codec, Limits
-from curator.wire.messages import TELL_LIMITS
+from curator.wire.bodies import TELL_LIMITS
 from queryable.errors import CodecError, QueryError
 from queryable.messages import AskMany, LaunchMany, Query, entries_of, is_many
 

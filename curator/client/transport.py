@@ -133,7 +133,7 @@ class Transport:
             try:
                 status, reply, wait = self._once(method, target, body, waits)
             except (OSError, HTTPException) as error:
-                status, reply, why = None, b"", _told(error, waits)
+                status, reply, why = None, b"", _why_it_failed(error, waits)
                 late = late or isinstance(error, TimeoutError)
                 if _is_untrusted(error) and len(self._addresses) == 1:
                     raise UnavailableError(why) from None  # it is the same a minute later
@@ -229,7 +229,7 @@ def _is_untrusted(error: BaseException) -> bool:
     return hasattr(error, "verify_message")
 
 
-def _told(error: BaseException, waited: float | None) -> str:
+def _why_it_failed(error: BaseException, waited: float | None) -> str:
     if _is_untrusted(error):
         return _UNTRUSTED.format(error.verify_message)  # type: ignore[attr-defined]
     if isinstance(error, TimeoutError) and waited is not None:

@@ -29,7 +29,7 @@ from curator.codec.fields import (
     quote,
 )
 from curator.codec.limits import DIGITS, Limits, has_long_numbers
-from curator.codec.refusals import told, why_not
+from curator.codec.refusals import refusal_text, why_not
 from queryable.errors import CodecError
 from queryable.wording.quoting import quoted
 
@@ -145,7 +145,7 @@ class Codec:
         except CodecError:
             raise
         except UnwritableError as refusal:
-            raise CodecError(told(refusal.reason, refusal.place)) from None
+            raise CodecError(refusal_text(refusal.reason, refusal.place)) from None
         except RecursionError:
             raise CodecError("the value is nested too deep, or contains itself") from None
         except Exception as error:  # of an entry of a site; its text may quote the value
@@ -273,7 +273,7 @@ class Codec:
             raise
         except Exception as error:
             place = f"{name} of {tag}" if name else tag
-            raise CodecError(f"{place}: {_told(error)}") from None
+            raise CodecError(f"{place}: {_text_of_error(error)}") from None
 
     def _first_reading(self, tag: Any) -> _Reading:
         entry = self._entries.get(tag) if type(tag) is str else None
@@ -304,7 +304,7 @@ def _short_float(digits: str) -> float:
     return float(digits)
 
 
-def _told(error: Exception) -> str:
+def _text_of_error(error: Exception) -> str:
     """What a class says about wrong arguments, which are the text's."""
     try:
         text = str(error)

@@ -12,15 +12,19 @@ import numpy as np
 
 from curator.codec.entries import Entry
 from curator.codec.fields import UnreadableError
-from mechanisms.frugal.messages import Estimated
-from mechanisms.synthetic.messages import Modelled, SyntheticRows
+from mechanisms.frugal.frugal_queries import Estimated
+from mechanisms.synthetic.fit_queries import Modelled, SyntheticRows
 from mechanisms.tables.quantiles.choices import Enclosed
 from mechanisms.tables.requests.keys import ReleasedKeys
+from mechanisms.tables.spans.ranges import Ranges, ReleasedRanges, Spanned
 from mechanisms.tables.statistics.releases import Noisy
 from mechanisms.tables.statistics.shown_keys import Shown
 from mechanisms.tables.statistics.units import ReleasedSizes, Share
-from queryable.answers.estimates import Axis, Bin, Evidence
-from queryable.answers.released import Combination, Released
+from queryable.answers.combinations import Combination, Quotient
+from queryable.answers.estimates import Axis, Bin
+from queryable.answers.evidence import Evidence, Selected
+from queryable.answers.margins import Margin
+from queryable.answers.released import Released
 
 Shape = tuple[int, ...]
 
@@ -63,15 +67,37 @@ def _shape_of_ends(evidence: Evidence) -> Shape | None:
     match evidence:
         case Noisy(statistic, _):
             return tuple(len(axis.values) for axis in statistic.axes)
-        case Combination(one, other):
-            return np.broadcast_shapes(np.shape(one.estimate), np.shape(other.estimate))
+        case Combination(terms):
+            return np.broadcast_shapes(*(np.shape(answer.estimate) for _, answer in terms))
+        case Quotient(top, bottom):
+            return np.broadcast_shapes(np.shape(top.estimate), np.shape(bottom.estimate))
+        case Selected(whole, place):
+            shape = _shape_of_ends(whole)
+            _require(
+                shape is None or _are_places(place, shape), "an entry has places of its answer"
+            )
+            return None if shape is None else shape[len(place) :]
+        case Margin(whole, along):
+            shape = _shape_of_ends(whole)
+            fits = [at for at in range(len(shape or ())) if at in along] == list(along)
+            _require(fits, "a margin should be along dimensions of its answer")
+            _require(whole.adds_up, "a margin should be of an answer that adds up")
+            return tuple(size for at, size in enumerate(shape or ()) if at not in along)
         case Enclosed(low, _):
             return np.shape(low)
         case Share(sizes, _):
             return np.shape(sizes.estimate)[:-1]
+        case Spanned():
+            return ()
         case Shown():
             return (len(evidence.noisy),)
     return None
+
+
+def _are_places(place: Any, shape: Shape) -> bool:
+    return len(place) <= len(shape) and all(
+        type(at) is int and 0 <= at < size for at, size in zip(place, shape, strict=False)
+    )
 
 
 def _noisy(evidence: Noisy) -> None:
@@ -87,6 +113,19 @@ def _enclosed(evidence: Enclosed) -> None:
 def _share(evidence: Share) -> None:
     shape = np.shape(evidence.sizes.estimate)
     _require(shape and 0 <= evidence.place < shape[-1], "place should be that of a size")
+
+
+def _ranges(answer: ReleasedRanges) -> None:
+    evidence = answer.evidence
+    fits = isinstance(evidence, Noisy) and isinstance(evidence.statistic, Ranges)
+    _require(fits and len(answer.axes) == 1, "ranges should be of noisy ranges")
+
+
+def _spanned(evidence: Spanned) -> None:
+    statistic = evidence.whole.statistic
+    keys = statistic.by.size if isinstance(statistic, Ranges) else 0
+    fits = 0 <= evidence.first <= evidence.last < keys
+    _require(fits, "a range should be of the keys of noisy ranges")
 
 
 def _keys(answer: ReleasedKeys) -> None:
@@ -124,7 +163,9 @@ _CHECKS: tuple[tuple[type, Callable[[Any], None]], ...] = (
     (Axis, _axis),
     (Released, _released),
     (ReleasedKeys, _keys),
+    (ReleasedRanges, _ranges),
     (ReleasedSizes, _sizes),
+    (Spanned, _spanned),
     (Noisy, _noisy),
     (Enclosed, _enclosed),
     (Share, _share),

@@ -72,7 +72,7 @@ def why_not(value: Any) -> str:
     return f"use values of the packages, numbers, texts and dates: {kind.__name__} has no tag"
 
 
-def told(reason: str, place: list[str]) -> str:
+def refusal_text(reason: str, place: list[str]) -> str:
     """The text of a refusal.
 
     Args:

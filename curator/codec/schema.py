@@ -29,18 +29,20 @@ from curator.lost import Lost
 from mechanisms.best import BestRun
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
+from mechanisms.first_good import FirstGood, Try
 from mechanisms.frugal.combined import Combined
-from mechanisms.frugal.messages import Estimated
+from mechanisms.frugal.frugal_queries import Estimated
+from mechanisms.frugal.joint_launch import GaussiansTogether
 from mechanisms.frugal.spread import Spread
-from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import SyntheticHistogram, _same
 from mechanisms.randomized_response import Revealed
 from mechanisms.refinement.estimate import Refined, Stopped, Undecided
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
+from mechanisms.refinement.refine_queries import Latest
 from mechanisms.refinement.tails import MeanTails, Reach, ReleaseTails
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
-from mechanisms.synthetic.messages import Direct, ModelFit, Modelled, PassedOver, SyntheticRows
+from mechanisms.synthetic.fit_queries import Direct, ModelFit, Modelled, PassedOver, SyntheticRows
 from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.tables.expressions import operands as expressions
 from mechanisms.tables.expressions import predicates
@@ -48,11 +50,12 @@ from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
 from mechanisms.tables.quantiles import choices
 from mechanisms.tables.requests import keys, request
+from mechanisms.tables.spans import ranges as spans
 from mechanisms.tables.statistics import shown_keys, top, units
 from mechanisms.tables.statistics.aggregates import Aggregate
 from mechanisms.tables.statistics.releases import Noisy, Release
 from queryable import losses, messages, receipts, view
-from queryable.answers import estimates, released
+from queryable.answers import combinations, estimates, evidence, margins, released
 from queryable.answers import noisy as answers
 from queryable.losses import Dominated, ExPostBound
 from queryable.mechanism import InteractiveMechanism
@@ -105,6 +108,7 @@ _CLASSES: tuple[type, ...] = (
     q.PrivacyLossQuery,
     receipts.Receipt,
     q.Refused,
+    messages.RemainingQuery,
     messages.Stated,
     q.ToAnalyst,
     q.ToMechanism,
@@ -127,9 +131,11 @@ _CLASSES: tuple[type, ...] = (
     m.Best,
     m.BrownianNoiseReduction,
     m.Doubling,
+    FirstGood,
     m.Frugal,
     m.ExponentialMechanism,
     m.Gaussian,
+    GaussianNoiseReduction,
     GaussiansTogether,
     Lost,
     m.Laplace,
@@ -176,6 +182,7 @@ _CLASSES: tuple[type, ...] = (
     SyntheticRows,
     m.Total,
     Undecided,
+    Try,
     m.Until,
     m.Window,
     # statistics
@@ -195,6 +202,7 @@ _CLASSES: tuple[type, ...] = (
     m.PrivacyUnit,
     m.Quantile,
     m.Quantiles,
+    spans.Ranges,
     m.Regression,
     m.Std,
     m.Sum,
@@ -217,6 +225,7 @@ _CLASSES: tuple[type, ...] = (
     predicates.IsIn,
     predicates.IsNull,
     expressions.Literal,
+    expressions.PerUnit,
     predicates.Matches,
     predicates.Not,
     predicates.Or,
@@ -227,14 +236,19 @@ _CLASSES: tuple[type, ...] = (
     estimates.Axis,
     estimates.Bin,
     top.Chosen,
-    released.Combination,
+    combinations.Combination,
+    evidence.Selected,
+    combinations.Quotient,
     choices.Enclosed,
+    margins.Margin,
     Noisy,
     released.Released,
     keys.ReleasedKeys,
+    spans.ReleasedRanges,
     units.ReleasedSizes,
     units.Share,
     shown_keys.Shown,
+    spans.Spanned,
     # compositors and policies over them
     c.AtMostADay,
     c.Blocks,

@@ -267,14 +267,20 @@ class Batches:
 
 
 class Absent(Described):
-    """The data of a look at a log: nothing is known of them but who is protected.
+    """The data of a look at a log: what is known of them is who is protected, and columns.
 
     Args:
         protects: that.
+        layout: their columns with types, as the log has them.
     """
 
-    def __init__(self, protects: Protected) -> None:
-        self._protects = protects
+    def __init__(self, protects: Protected, layout: str = "") -> None:
+        self._protects, self._layout = protects, layout
+
+    @property
+    def layout(self) -> str:
+        """Their columns, in words; empty if they are not known. Public."""
+        return self._layout
 
     @property
     def protects(self) -> Protected:

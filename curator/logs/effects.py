@@ -10,8 +10,7 @@ from enum import StrEnum
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import READS, Answer, Ask, Failed, Launch, Launched, Refused, is_many
 from queryable.running.journal import Message, Told
-from queryable.running.log import is_poll
-from queryable.running.telling import tells
+from queryable.running.telling import is_poll, tells
 from queryable.streams.blocks import LaunchOver
 from queryable.view import Exchange
 

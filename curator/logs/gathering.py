@@ -17,7 +17,7 @@ from composition.compositors.logged import with_logged
 from composition.compositors.state import CompositionState
 from composition.rules import RunningAccount
 from curator.codec import Codec
-from curator.logs.keeping import Keeping
+from curator.logs.person_states import Keeping
 from curator.logs.reading import MessageReader, entry_of
 from curator.logs.story import LoggedMessage, coins_of
 from curator.logs.targets import Adaptive, Target, Unit, Where

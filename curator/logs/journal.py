@@ -29,25 +29,28 @@ Queries, answers and receipts are texts of `curator.codec`.
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from curator.access import ROOT as ACCESS
+from curator.access import access_of
 from curator.codec import Codec
 from curator.ledgers import Event, Ledger, LedgerError, UnknownOutcomeError, following
 from curator.logs.batches import Batches
 from curator.logs.effects import effects_of, entries_in
-from curator.logs.keeping import Keeping
+from curator.logs.person_states import Keeping
+from curator.logs.query_text import Written
 from curator.logs.requests import RequestKey, Requests
 from curator.logs.story import request_of
-from curator.logs.written import Written
 from curator.moorings import Mooring
 from queryable.conversation import Node
 from queryable.conversation.alone import only
 from queryable.conversation.recalling import Recall
 from queryable.conversation.stepping import DEAD
 from queryable.errors import CodecError, HandleError
-from queryable.messages import Answer, Query, bare, is_many
+from queryable.messages import Answer, Query, is_many, without_receipts
+from queryable.randomness.coins import ChildId
 from queryable.randomness.sealed import SealedCoins
 from queryable.receipts import Receipt
 from queryable.running.handles import Path
@@ -227,7 +230,7 @@ class LedgerJournal:
         if checked is not told:
             charges = self._receipts(told)  # what cannot be written raises; nothing is marked yet
         self._checked = _NOTHING
-        answers = tuple(bare(each.answer) for each in told)
+        answers = tuple(without_receipts(each.answer) for each in told)
         body: dict[str, Any] = {"answer": self._text(_whole(message.query, answers))}
         self._texts.clear()
         self._answered = message.coins.history  # whatever comes, this is its only answer
@@ -253,6 +256,16 @@ class LedgerJournal:
             self.requests.add(self._requested, count, self._since)
             if changed:
                 self._moor(message, told, answered=True)
+
+    def time_of(self, entry: int) -> int | None:
+        """The second in which the message of an entry came; see `Journal.time_of`."""
+        return self.requests.time_of(entry)
+
+    def people(self) -> Mapping[ChildId, str]:
+        """Who has which grant on this root; see `Journal.people`."""
+        if self.released and self.owns:  # the ledger is closed
+            return {}
+        return access_of(self.ledger.read(ACCESS)).holders(self.root)
 
     def settled(self, message: Message, before: Any, after: Any) -> None:
         """The new state is in place; see `Journal.settled`."""

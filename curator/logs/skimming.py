@@ -26,7 +26,7 @@ from curator.codec import Codec
 from curator.logs.batches import Batches
 from curator.logs.effects import Effect
 from curator.logs.gathering import Gathered
-from curator.logs.keeping import Keeping
+from curator.logs.person_states import Keeping
 from curator.logs.reading import MessageReader, coins_at, entry_of
 from curator.logs.requests import Requests
 from curator.logs.story import LoggedMessage, charges_of, coins_of, past_of, request_of, same_by

@@ -15,11 +15,11 @@ from curator.ledgers import Event, LedgerError
 from curator.logs.requests import RequestKey
 from queryable.conversation.recalling import Recall
 from queryable.losses.numbers import at_least_one
-from queryable.messages import Answer, Failed, Halted, Launched, Refused, bare
+from queryable.messages import Answer, Failed, Halted, Launched, Refused, without_receipts
 from queryable.randomness.sealed import SealedCoins
 from queryable.receipts import Receipt
 from queryable.running.journal import Message, Past, Told
-from queryable.running.together import exchanges_of
+from queryable.running.many import exchanges_of
 from queryable.view import Exchange
 
 SCHEMA = 1
@@ -254,7 +254,7 @@ def same_by(codec: Codec) -> Callable[[Answer, Answer], bool]:
     """Whether two answers have the same text."""
 
     def same(answer: Answer, logged: Answer) -> bool:
-        answer, logged = bare(answer), bare(logged)
+        answer, logged = without_receipts(answer), without_receipts(logged)
         if isinstance(logged, tuple) and logged:
             given = len(answer) if isinstance(answer, tuple) else None
             if given != len(logged):  # one answer to all entries, as in `exchanges_of`

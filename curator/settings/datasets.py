@@ -125,6 +125,7 @@ _TABLE = {
     "types": text_table,
     "keep": text,
     "timeout": seconds,
+    "sheet": text,
     "separator": text,
     "quote": lambda value: value or None,
     "encoding": text,

@@ -39,7 +39,7 @@ def compact(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def told(amounts: Amounts) -> str:
+def amounts_text(amounts: Amounts) -> str:
     """Amounts for people."""
     return ", ".join(f"{float(amount):.6g}" for amount in amounts)
 
@@ -159,5 +159,6 @@ class AccountKind:
         if not all(is_sum(*each, least=least) for each in zip(new, old, added, strict=False)):
             wanted = tuple(a + b for a, b in zip(old, added, strict=False))
             raise WrongAccountError(
-                f"has an account of {told(new)}; it should be {'at least ' * least}{told(wanted)}"
+                f"has an account of {amounts_text(new)}; it should be {'at least ' * least}"
+                f"{amounts_text(wanted)}"
             )

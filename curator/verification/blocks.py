@@ -17,9 +17,9 @@ from curator.verification.accounts import (
     Amounts,
     Json,
     WrongAccountError,
+    amounts_text,
     compact,
     tag_of,
-    told,
 )
 from curator.verification.running import KINDS, fixed_of
 from curator.verification.terms import measure_of, opened_by
@@ -166,8 +166,8 @@ class KnownBlocks:
             more = least and all(a >= b for a, b in zip(new, old, strict=True))
             if new != old and not more:
                 raise WrongAccountError(
-                    f"has an account of {told(new)} of block {self._names[place]} after a refusal "
-                    f"of {told(old)}"
+                    f"has an account of {amounts_text(new)} of block {self._names[place]} after a "
+                    f"refusal of {amounts_text(old)}"
                 )
             fits.append(kind.after(now, loss))
         if False in fits:

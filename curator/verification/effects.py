@@ -9,8 +9,7 @@ from typing import Any
 from curator.codec import Codec
 from curator.verification.accounts import Json, WrongAccountError, compact, tag_of
 from queryable.mechanism import InteractiveMechanism, Measurement
-from queryable.running.log import is_poll
-from queryable.running.telling import tells
+from queryable.running.telling import is_poll, tells
 from queryable.view import Exchange
 
 _READS = frozenset(
@@ -20,6 +19,7 @@ _READS = frozenset(
         "can-afford/1",
         "measure-query/1",
         "privacy-loss-query/1",
+        "remaining-query/1",
     }
 )
 _NOT_ASKED = frozenset({"ask/1", "launch-over/1"})

@@ -10,7 +10,14 @@ from typing import Any
 
 from composition.rules.checks.account import Accountable
 from curator.codec import CODEC, CodecError
-from curator.verification.accounts import Json, WrongAccountError, compact, read, tag_of, told
+from curator.verification.accounts import (
+    Json,
+    WrongAccountError,
+    amounts_text,
+    compact,
+    read,
+    tag_of,
+)
 from curator.verification.charges import tags_in
 from curator.verification.running import KINDS, fixed_of
 
@@ -35,7 +42,7 @@ def opened_by(mechanism: Json, account: Json) -> Accountable:
         raise KeyError(tag_of(mechanism))
     opened = _opened(text)
     if any(opened.amounts()):
-        raise WrongAccountError(f"begins with an account of {told(opened.amounts())}")
+        raise WrongAccountError(f"begins with an account of {amounts_text(opened.amounts())}")
     wanted = fixed_of(json.loads(CODEC.encode(opened)))
     _require_stated(mechanism, wanted)
     _require_same(fixed_of(account), wanted, text, frozenset())

@@ -8,17 +8,7 @@ they are texts that nothing in this room reads.
 - `errors`: what either side may have to say about the other.
 """
 
-from curator.wire.errors import (
-    AccessError,
-    CuratorError,
-    RequestKeyError,
-    RolledBackError,
-    UnavailableError,
-    WireError,
-    error_body,
-    error_of,
-)
-from curator.wire.messages import (
+from curator.wire.bodies import (
     ANSWER,
     FAILED,
     HALTED,
@@ -29,6 +19,16 @@ from curator.wire.messages import (
     MessageOutcome,
     MessageReply,
     Tell,
+)
+from curator.wire.errors import (
+    AccessError,
+    CuratorError,
+    RequestKeyError,
+    RolledBackError,
+    UnavailableError,
+    WireError,
+    error_body,
+    error_of,
 )
 from curator.wire.versions import HEADER, VERSION, VERSIONS, chosen_version
 from curator.wire.views import (

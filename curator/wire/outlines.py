@@ -48,6 +48,14 @@ def outline_of(about: Mapping[str, Any]) -> FromTable:
         ) from error
 
 
+def layout_in(about: Mapping[str, Any]) -> str:
+    """The columns of a description with their types, in words; empty if it has none."""
+    columns = about.get("columns")
+    if not isinstance(columns, Mapping):
+        return ""
+    return ", ".join(f"{name}: {kind}" for name, kind in columns.items())
+
+
 def _row(kind: Kind) -> dict[str, Any]:
     """What a kind has beside its name, if that differs from other kinds; numbers as text."""
     usual = Kind(kind.name)

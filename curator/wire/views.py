@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from curator.wire.messages import REPLY_LIMITS, Head, a_path
+from curator.wire.bodies import REPLY_LIMITS, Head, a_path
 from curator.wire.texts import (
     a_count,
     a_duration,

@@ -1,13 +1,7 @@
-"""The square root of running sums: a Toeplitz matrix with coefficients on a lattice.
+"""The matrix that makes running sums of what a Toeplitz counter released.
 
-A Toeplitz matrix C, with C[t, s] = c_{t-s}, is lower triangular and given by c_0, c_1, ... The
-matrix A of running sums has ones there. (Cx)_t is released with noise, and B = A C^-1 is applied to
-what was released, which gives running sums. The error is smallest if B = C, the square root of A:
-c_0 = 1 and c_k = c_{k-1} (2k - 1)/(2k). Here c_k is rounded to the nearest multiple of 2^-20 (ties
-up), and B is computed from the rounded c_k, so nothing that is released is biased by it. Claims are
-computed from the rounded c_k as well. The direction of rounding therefore changes neither.
-
-Reads no data. Integers throughout: series are multiplied exactly, by flint.
+B = A C^-1 is computed from the rounded coefficients of C (`roots`), so nothing that is released is
+biased by their rounding. Reads no data. Integers throughout.
 """
 
 from collections.abc import Sequence
@@ -19,29 +13,12 @@ from operator import mul
 import attrs
 from flint import fmpz_poly
 
-LATTICE = 20
-"""Coefficients c_k are multiples of 2**-LATTICE, and so is what is released."""
+from mechanisms.counters.roots import LATTICE, root
+from mechanisms.counters.series import inverse_of, listed
 
-_EXTRA = 64  # fraction bits beyond LATTICE in the recursion for c_k
 _BITS = 192  # fraction bits of the approximations of b_k
 _KEPT = 64  # fraction bits of upper bounds on b_k
 _TABLES = 32
-
-
-@lru_cache(maxsize=_TABLES)
-def rounded_root(count: int) -> tuple[int, ...]:
-    """The first `count` coefficients c_k, times 2**LATTICE."""
-    value, found = 1 << (LATTICE + _EXTRA), []
-    for place in range(1, count + 1):
-        found.append((value + (1 << (_EXTRA - 1))) >> _EXTRA)
-        value = value * (2 * place - 1) // (2 * place)
-    return tuple(found)
-
-
-@lru_cache(maxsize=_TABLES)
-def sum_of_squares(count: int) -> Fraction:
-    """c_0^2 + ... + c_{count-1}^2, exactly."""
-    return Fraction(sum(each * each for each in rounded_root(count)), 1 << (2 * LATTICE))
 
 
 @attrs.frozen
@@ -51,10 +28,12 @@ class CoefficientSums:
     Attributes:
         near: b_k * 2**_BITS, each off by at most `error`.
         error: an integer.
+        endless: whether C is that of a counter without a horizon.
     """
 
     near: tuple[int, ...] = attrs.field(repr=False)
     error: int
+    endless: bool
 
     def most(self, steps: int, last: int | None = None) -> Fraction:
         """At least the sum of squares of the coefficients of the noise of a total or window."""
@@ -80,7 +59,7 @@ class CoefficientSums:
         shift = _BITS + LATTICE
         half = 1 << (shift - 1)
         low, high = (value + end + half >> shift for end in (-off, off))
-        return low if low == high else _exactly(noise)
+        return low if low == high else _exactly(noise, self.endless)
 
 
 @lru_cache(maxsize=_TABLES)
@@ -91,62 +70,33 @@ def _squares(running: CoefficientSums) -> tuple[int, ...]:
     )
 
 
-def running_sum(count: int) -> CoefficientSums:
+def running_sum(count: int, endless: bool = False) -> CoefficientSums:
     """At least the first `count` coefficients of A C^-1; made for the next power of two."""
-    return _running_sum(1 << (count - 1).bit_length() if count else 1)
+    return _running_sum(1 << (count - 1).bit_length() if count else 1, endless)
 
 
 @lru_cache(maxsize=_TABLES)
-def _running_sum(count: int) -> CoefficientSums:
-    """Coefficients of A C^-1, from C^-1 by Newton's iteration.
+def _running_sum(count: int, endless: bool) -> CoefficientSums:
+    """Coefficients of A C^-1: sums of those of C^-1, so the bound on its norm bounds their errors.
 
-    With F an approximation of C^-1 and H = 1 - F C, C^-1 - F = C^-1 H. In the norm |.| that adds up
-    absolute coefficients, |C^-1| <= |F|/(1 - |H|), so |C^-1 - F| <= |F||H|/(1 - |H|). Coefficients
-    of A C^-1 are sums of those of C^-1, so this bounds the error of each. It is 0 for up to 64
-    coefficients: they are multiples of 4**-k, and no step cuts a bit.
+    Coefficients that are multiples of 2**-_BITS are exact, as no step cuts a bit: 64 of the square
+    root, since they are multiples of 4**-k, and 8 without a horizon, of 2**(-20 k). If there are no
+    more, the error is 0.
     """
-    root = fmpz_poly(list(rounded_root(count)))
-    inverse, known = fmpz_poly([1 << _BITS]), 1
-    while known < count:  # each round doubles the number of coefficients
-        known = min(2 * known, count)
-        product = _cut(root * inverse, known)
-        rest = fmpz_poly([2 << (_BITS + LATTICE)]) - product
-        inverse = _shifted(_cut(inverse * rest, known), _BITS + LATTICE)
-    missing = fmpz_poly([1 << (_BITS + LATTICE)]) - _cut(root * inverse, count)
-    off, whole = _norm(missing), 1 << (_BITS + LATTICE)
-    assert 2 * off < whole
-    error = -(-_norm(inverse) * off // (whole - off))
-    near = tuple(accumulate(_listed(inverse, count)))
-    return CoefficientSums(near, error)
+    series = fmpz_poly(list(root(count, endless)))
+    inverse, error = inverse_of(series, LATTICE, _BITS, count)
+    return CoefficientSums(tuple(accumulate(listed(inverse, count))), error, endless)
 
 
-def _listed(series: fmpz_poly, count: int) -> list[int]:
-    found = [int(each) for each in series.coeffs()[:count]]
-    return found + [0] * (count - len(found))
-
-
-def _cut(series: fmpz_poly, count: int) -> fmpz_poly:
-    return fmpz_poly(series.coeffs()[:count])
-
-
-def _shifted(series: fmpz_poly, bits: int) -> fmpz_poly:
-    return fmpz_poly([each >> bits for each in series.coeffs()])
-
-
-def _norm(series: fmpz_poly) -> int:
-    return sum(abs(int(each)) for each in series.coeffs())
-
-
-def _exactly(noise: Sequence[int]) -> int:
+def _exactly(noise: Sequence[int], endless: bool) -> int:
     """(B noise)_t for the last t, rounded, where the approximations do not decide.
 
-    The first 64 approximations are exact, so they always decide. b_0 = 1 and
-    b_k = 1 - (c_1 b_{k-1} + ... + c_k b_0), since B C = A; b_k is a multiple of 4**-k.
+    b_0 = 1 and b_k = 1 - (c_1 b_{k-1} + ... + c_k b_0), since B C = A.
     """
-    root = rounded_root(len(noise))
+    c = root(len(noise), endless)
     exact: list[Fraction] = []
     for place in range(len(noise)):
-        known = sum((root[place - other] * each for other, each in enumerate(exact)), Fraction(0))
+        known = sum((c[place - other] * each for other, each in enumerate(exact)), Fraction(0))
         exact.append(1 - known / (1 << LATTICE))
     whole = sum(
         (one * other for one, other in zip(exact, reversed(noise), strict=True)), Fraction(0)

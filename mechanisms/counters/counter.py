@@ -16,7 +16,7 @@ from mechanisms.counters.contributions import Seen, contribution
 from mechanisms.counters.questions import Span, question, span_of
 from mechanisms.sampling.integers import added
 from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
-from queryable.losses.numbers import natural, positive, shown
+from queryable.losses.numbers import natural, positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, CloseBlock, Query, Refused, Update
 from queryable.randomness.coins import SYSTEM, Coins
@@ -234,20 +234,6 @@ def rho_of(value: Any) -> Fraction | None:
 def epsilon_of(value: Any) -> Fraction | None:
     """Read an epsilon, or None."""
     return None if value is None else positive(value, "epsilon")
-
-
-def bounded(horizon: int | None, scale: Fraction) -> int:
-    """Check that there is a horizon beside a scale.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if horizon is None:
-        raise ValueError(
-            f"give a horizon, or a loss in place of the scale, {shown(scale)}: without a horizon "
-            "the noise grows with the number of batches"
-        )
-    return horizon
 
 
 def implying(sensitivity: Fraction, name: str, loss: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""Epochs: the parts of a stream that have noise of their own.
+"""Epochs: the parts of a stream that have trees of their own.
 
 With a known horizon the stream is one epoch. Without one, epochs have the lengths 1, 2, 4, ...
 (Chan, Shi, Song 2011, the hybrid mechanism). A record arrives in exactly one epoch.

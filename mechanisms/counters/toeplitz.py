@@ -1,6 +1,7 @@
 """The square-root Toeplitz counter (Fichtenberger, Henzinger, Upadhyay 2023).
 
-Dvijotham et al. 2024 compare it with other factorisations.
+Dvijotham et al. 2024 compare it with other factorisations. Without a horizon it is perturbed by a
+logarithm, as in Jacobsen, Fawaz 2025 (arXiv 2506.15018).
 """
 
 from fractions import Fraction
@@ -10,14 +11,12 @@ import attrs
 import numpy as np
 
 from mechanisms.additive import integer_statistic
-from mechanisms.counters.coefficients import sum_of_squares
 from mechanisms.counters.contributions import Seen
 from mechanisms.counters.counter import (
     EVENTS,
     START,
     Counter,
     CounterState,
-    bounded,
     drawn,
     horizon_of,
     implying,
@@ -27,8 +26,8 @@ from mechanisms.counters.counter import (
     scale_of,
     zero,
 )
-from mechanisms.counters.epochs import epoch_at, parts
 from mechanisms.counters.questions import Span
+from mechanisms.counters.roots import sum_of_squares
 from mechanisms.counters.steps import Steps
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise, noise_at, step_law
 from queryable.answers.noisy import narrowed
@@ -66,30 +65,31 @@ class ToeplitzCounter(Counter[ToeplitzState]):
     state keeps two numbers a batch. After the horizon, questions about the present are refused, and
     batches do not count.
 
-    Without a horizon, batches come in epochs of 1, 2, 4, ..., each with noise for its own length. A
-    record is in one epoch, so each epoch has the whole budget.
+    At step t, (Cx)_t is released with discrete Gaussian noise on the lattice of 2^-20, where the
+    Toeplitz matrix C has the coefficients c_0 = 1, c_k = c_{k-1} (2k - 1)/(2k), rounded to the
+    lattice. Answers are computed from what was released, by A C^-1, where A sums up. They have no
+    bias, whichever way the c_k are rounded. All steps together are one mechanism: launched step by
+    step as Gaussian mechanisms they would be charged for horizon times c_0^2.
 
-    At step t of an epoch, (Cx)_t is released with discrete Gaussian noise on the lattice of 2^-20,
-    where the Toeplitz matrix C has the coefficients c_0 = 1, c_k = c_{k-1} (2k - 1)/(2k), rounded
-    to the lattice. Answers are computed from what was released, by A C^-1, where A sums up. They
-    have no bias, whichever way the c_k are rounded. All steps together are one mechanism: launched
-    step by step as Gaussian mechanisms they would be charged for horizon times c_0^2.
+    Without a horizon, the square root is divided by a logarithm (Jacobsen, Fawaz 2025). Then the
+    squares of all c_k have a finite sum, for any number of batches. The noise of every step has the
+    same variance. That of a total grows with the cube of the logarithm of the number of batches,
+    without a jump: about twice that with a horizon of 1,024, at its end.
 
     Privacy:
         Claim: with k = d_in records, or d_in * max_records with `UserLevel`,
             ZCDP((l2 k)^2 (c_0^2 + ... + c_{n-1}^2) / (2 scale^2)), where n is the horizon and the
-            c_k are the rounded ones. Without a horizon that is the claim of each epoch, n its
-            length. The claim is about streams, also for an adversary who chooses batches after
-            answers, and it holds from any history on which the batches agreed.
+            c_k are the rounded ones. Without a horizon a bound on the sum of all squares is in its
+            place, 1.9750490939. The claim is about streams, also for an adversary who chooses
+            batches after answers, and it holds from any history on which the batches agreed.
         Theorem: docs/theory.md, counters.
         Assumes: the statistic's declared `l2`; how many batches there are is public.
-        Checked by: tests/unit/mechanisms/counters/test_toeplitz.py
+        Checked by: tests/unit/mechanisms/counters/test_toeplitz.py, test_roots.py beside it
 
     Args:
         statistic: integer-valued, with declared sensitivities, such as `Count`, `Sum` or
             `Histogram` with public categories. The total of a `Sum` is in its `unit`.
-        scale: sigma of the noise of each step. It needs a horizon. Give exactly one of `scale` and
-            `rho`.
+        scale: sigma of the noise of each step. Give exactly one of `scale` and `rho`.
         rho: the zCDP loss at d_in=1.
         horizon: how many batches count, at most 2^20; None for any number.
         neighbours: `EventLevel()`: streams differ in records. `UserLevel(column, max_records)`:
@@ -108,14 +108,14 @@ class ToeplitzCounter(Counter[ToeplitzState]):
     """The variance of a step's noise over the sum of squares of the c_k."""
 
     def noise_unit(self) -> Fraction:
-        """The unit that scale, rho or epsilon imply."""
+        """The unit that scale or rho implies."""
         if (self.scale is None) == (self.rho is None):
             raise ValueError(
                 f"give exactly one of scale and rho; scale is {quoted(self.scale)} and rho is "
                 f"{quoted(self.rho)}"
             )
         if self.scale is not None:
-            return self.scale**2 / sum_of_squares(bounded(self.horizon, self.scale))
+            return self.scale**2 / sum_of_squares(self.horizon)
         assert self.rho is not None
         moved = implying(self.counted.l2, "l2", "rho") * self.records(1)
         return moved**2 / (2 * self.rho)
@@ -130,7 +130,7 @@ class ToeplitzCounter(Counter[ToeplitzState]):
 
     def advanced(self, state: ToeplitzState, value: Any, seen: Seen, coins: Coins) -> ToeplitzState:
         """Add the batch, and draw the noise of its step."""
-        law = step_law(self.unit, epoch_at(state.time + 1, self.horizon))
+        law = step_law(self.unit, self.horizon)
         whole = plus(state.sums[-1], value) if state.time else value
         noise = drawn(law, self.statistic.shape, coins)
         return ToeplitzState(
@@ -139,27 +139,24 @@ class ToeplitzCounter(Counter[ToeplitzState]):
 
     def noisy(self, state: ToeplitzState, span: Span) -> tuple[Any, Law[int]]:
         """The difference of two exact sums, with the noise of each."""
-        shape, value = self.statistic.shape, zero(self.statistic.shape)
-        if span.end:
-            value = state.sums[span.end - 1]
-        if span.start:
-            value = minus(value, state.sums[span.start - 1])
-        for epoch, start, end in parts(span.start, span.end, self.horizon):
-            noise = state.noise.part(epoch.base, epoch.base + end)
-            value = plus(value, minus(_sum(noise, shape), _sum(noise[:start], shape)))
+        value = minus(self._total(state, span.end), self._total(state, span.start))
         return value, ToeplitzNoise(self.unit, self.horizon, span.start, span.end)
+
+    def _total(self, state: ToeplitzState, end: int) -> Any:
+        """The noisy sum over the first batches, in exact integers."""
+        if not end:
+            return zero(self.statistic.shape)
+        return plus(state.sums[end - 1], self._noise(state.noise.part(0, end)))
+
+    def _noise(self, noise: list[Any]) -> Any:
+        """The noise of a running sum, of each coordinate."""
+        shape = self.statistic.shape
+        if shape is None:
+            return noise_at(noise, self.horizon)
+        columns = np.array([each.reshape(-1).tolist() for each in noise], dtype=object).T.tolist()
+        return narrowed([noise_at(column, self.horizon) for column in columns]).reshape(shape)
 
 
 def minus(one: Any, other: Any) -> Any:
     """The exact difference."""
     return plus(one, -other if isinstance(other, int) else -other.astype(object))
-
-
-def _sum(noise: list[Any], shape: tuple[int, ...] | None) -> Any:
-    """The noise of a running sum, of each coordinate."""
-    if shape is None:
-        return noise_at(noise)
-    if not noise:
-        return zero(shape)
-    columns = np.array([each.reshape(-1).tolist() for each in noise], dtype=object).T.tolist()
-    return narrowed([noise_at(column) for column in columns]).reshape(shape)

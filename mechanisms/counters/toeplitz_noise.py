@@ -1,8 +1,8 @@
 """The noise of a Toeplitz counter's answers, and its tails.
 
-At step t of an epoch the counter releases (Cx)_t with discrete Gaussian noise N_t on a lattice. The
-noise of a running sum is that of B = A C^-1 applied to what was released: (BN)_t, rounded.
-`coefficients` says what the matrices are. Reads no data.
+At step t the counter releases (Cx)_t with discrete Gaussian noise N_t on a lattice. The noise of a
+running sum is that of B = A C^-1 applied to what was released: (BN)_t, rounded. `roots` says what
+the matrices are. Reads no data.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 from flint import arb
 
-from mechanisms.counters.coefficients import LATTICE, running_sum, sum_of_squares
-from mechanisms.counters.epochs import Epoch, parts
+from mechanisms.counters.coefficients import running_sum
+from mechanisms.counters.roots import LATTICE, sum_of_squares
 from mechanisms.counters.sums import chernoff
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.losses.numbers import at_least_one, natural, positive, round_up
@@ -25,19 +25,19 @@ _CONTINUOUS = 1 << 20  # from this variance on, in units of the lattice, a Gauss
 _MOVED = 4  # the part of that variance that moves a continuous Gaussian to the lattice
 
 
-def step_variance(unit: Fraction, epoch: Epoch) -> Fraction:
-    """The variance of each N_t of an epoch: `unit` times the sum of squares of its c_k."""
-    return unit * sum_of_squares(epoch.length)
+def step_variance(unit: Fraction, horizon: int | None) -> Fraction:
+    """The variance of each N_t: `unit` times the sum of squares of the c_k."""
+    return unit * sum_of_squares(horizon)
 
 
-def step_law(unit: Fraction, epoch: Epoch) -> DiscreteGaussian:
-    """The law of each N_t of an epoch, in units of 2**-LATTICE."""
-    return DiscreteGaussian(step_variance(unit, epoch) * (1 << (2 * LATTICE)))
+def step_law(unit: Fraction, horizon: int | None) -> DiscreteGaussian:
+    """The law of each N_t, in units of 2**-LATTICE."""
+    return DiscreteGaussian(step_variance(unit, horizon) * (1 << (2 * LATTICE)))
 
 
-def noise_at(noise: Sequence[int]) -> int:
-    """The noise of a running sum, from all N_t of its epoch so far, in units of 2**-LATTICE."""
-    return running_sum(len(noise)).of(noise) if noise else 0
+def noise_at(noise: Sequence[int], horizon: int | None) -> int:
+    """The noise of a running sum, from all N_t so far, in units of 2**-LATTICE."""
+    return running_sum(len(noise), horizon is None).of(noise) if noise else 0
 
 
 def _unit(value: Any) -> Fraction:
@@ -80,12 +80,8 @@ class ToeplitzNoise(Law[int]):
 
     def sample(self, source: FairBits) -> int:
         """One draw."""
-        total = 0
-        for epoch, start, end in parts(self.start, self.end, self.horizon):
-            law = step_law(self.unit, epoch)
-            noise = law.sample_many(source, end).tolist()
-            total += noise_at(noise) - noise_at(noise[:start])
-        return total
+        noise = step_law(self.unit, self.horizon).sample_many(source, self.end).tolist()
+        return noise_at(noise, self.horizon) - noise_at(noise[: self.start], self.horizon)
 
     def variance(self) -> Fraction:
         """The variance of the noise, rounded up, without that of rounding."""
@@ -95,27 +91,22 @@ class ToeplitzNoise(Law[int]):
         """The smaller of Chernoff's bound and one from continuous Gaussians."""
         if not self.start < self.end:
             return Fraction(0)
-        variance, touched = _variance(self), list(parts(self.start, self.end, self.horizon))
-        rounded = sum(2 if start else 1 for _, start, _ in touched)  # each by at most 1/2
+        variance, narrowest = _variance(self), step_law(self.unit, self.horizon).variance
+        rounded = 2 if self.start else 1  # totals, each by at most 1/2
         least = magnitude + 1 - Fraction(rounded, 2)
         tail = chernoff(variance, least)
-        narrowest = min(step_law(self.unit, epoch).variance for epoch, *_ in touched)
         if not narrowest >= _CONTINUOUS or not least > 0:
             return tail
-        terms = sum(end for *_, end in touched)
-        return min(tail, round_up(_continuous, variance, least, narrowest, terms))
+        return min(tail, round_up(_continuous, variance, least, narrowest, self.end))
 
 
 @lru_cache(maxsize=1024)
 def _variance(law: ToeplitzNoise) -> Fraction:
-    return sum(
-        (
-            step_variance(law.unit, epoch)
-            * running_sum(end).most(end, end - start if start else None)
-            for epoch, start, end in parts(law.start, law.end, law.horizon)
-        ),
-        Fraction(0),
-    )
+    if not law.start < law.end:
+        return Fraction(0)
+    running = running_sum(law.end, law.horizon is None)
+    last = law.end - law.start if law.start else None
+    return step_variance(law.unit, law.horizon) * running.most(law.end, last)
 
 
 def _continuous(variance: arb, least: arb, narrowest: arb, terms: arb) -> arb:

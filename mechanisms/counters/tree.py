@@ -15,7 +15,6 @@ from mechanisms.counters.counter import (
     START,
     Counter,
     CounterState,
-    bounded,
     drawn,
     epsilon_of,
     horizon_of,
@@ -33,7 +32,7 @@ from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable.losses import ZCDP, Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import natural, shown
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
@@ -131,7 +130,7 @@ class TreeCounter(Counter[TreeState]):
                 f'noise is "{self.noise}"; leave it out: {implied} noise has this loss'
             )
         if self.scale is not None:
-            levels = bounded(self.horizon, self.scale).bit_length()
+            levels = _bounded(self.horizon, self.scale).bit_length()
             return (self.scale if self.laplace else self.scale**2) / levels
         if self.epsilon is not None:
             return implying(self.counted.l1, "l1", "epsilon") * self.records(1) / self.epsilon
@@ -224,6 +223,20 @@ def cover(start: int, end: int) -> Iterator[Node]:
         level = min(_twos(start), fits) if start else fits
         yield level, start
         start += 1 << level
+
+
+def _bounded(horizon: int | None, scale: Fraction) -> int:
+    """Check that there is a horizon beside a scale.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if horizon is None:
+        raise ValueError(
+            f"give a horizon, or a loss in place of the scale, {shown(scale)}: without a horizon "
+            "the noise grows with the number of batches"
+        )
+    return horizon
 
 
 def _twos(number: int) -> int:

@@ -81,6 +81,8 @@ def question_of(statistic: Any) -> Question:
             "estimate a Count, a Sum or a Histogram, or a GroupBy of one, such as "
             f"Count(column('age') >= 65); release(..) others: this is a {type(statistic).__name__}"
         )
+    if statistic.request.units is not None:
+        raise QueryError("release(..) what is asked per_unit(..): estimates are of rows")
     where, per = grouped.where, grouped.per
     if where is not None and not isinstance(where, Predicate):
         raise QueryError(

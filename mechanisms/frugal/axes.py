@@ -17,7 +17,7 @@ import attrs
 from mechanisms.frugal.grids import cut_ahead
 from mechanisms.tables.expressions.column_types import constant
 from mechanisms.tables.expressions.columns import Column
-from mechanisms.tables.expressions.operands import Literal, Operand, When
+from mechanisms.tables.expressions.operands import Literal, Operand, When, per_units
 from mechanisms.tables.expressions.predicates import And, Comparison, IsIn, Not, Or, Predicate
 from mechanisms.tables.expressions.scalars import Scalar
 from mechanisms.tables.requests.request import Categories
@@ -49,6 +49,8 @@ class Atom:
 
 def key_of(predicate: Predicate) -> Key | None:
     """The axis that a predicate is about; None if it is about several, or about none."""
+    if next(per_units(predicate), None) is not None:
+        return None  # it divides units, and no rows
     match predicate:
         case Comparison(operand, operator, value):
             family = constant(value).family
@@ -105,16 +107,17 @@ class AxisVersion:
     told: bool = False
     asked: frozenset[Place] = frozenset()
     """The places of questions; the others were cut ahead of them."""
+    whole_shares: tuple[int, ...] = attrs.field(init=False, repr=False)
+    """The shares as integers with one denominator, which is their sum."""
+
+    @whole_shares.default
+    def _whole(self) -> tuple[int, ...]:
+        return whole(self.shares)
 
     @property
     def ordered(self) -> bool:
         """Whether intervals are asked of it."""
         return bool(self.places)
-
-    @property
-    def whole_shares(self) -> tuple[int, ...]:
-        """The shares as integers with one denominator, which is their sum."""
-        return whole(self.shares)
 
     def decides(self, predicate: Predicate) -> bool:
         """Whether a predicate about the axis holds in whole atoms: all rows of one, or none."""

@@ -108,6 +108,11 @@ class Book:
         members = tuple(axis.members(box[key]) for axis, key in zip(axes, keys, strict=True))
         return {tuple(a.key for a in p.axes): p for p in parts_of(axes, members)}
 
+    def planned(self, boxes: Iterable[Box]) -> list[Box]:
+        """The planned boxes that have a column with one of these; all, if these have none."""
+        named = {key for box in boxes for key in box}
+        return [box for box in self.wishes if named & set(box) or not named]
+
     def component(self, boxes: Iterable[Box]) -> Component:
         """All axes of the boxes."""
         named = {key for box in boxes for key in box}

@@ -57,7 +57,7 @@ class Combined(IntegerStatistic):
             column of the Kronecker product of the matrices, rounded up to an integer.
         Theorem: docs/theory/proofs/frugal.md. A change c of the entries changes the combinations
             by the sum of c_i times column i.
-        Checked by: tests/unit/mechanisms/frugal/test_combined.py
+        Checked by: tests/unit/mechanisms/frugal/test_purchases.py
 
     Args:
         statistic: a `Count` or `Sum` in groups, or without groups with the one entry.

@@ -11,10 +11,10 @@ from immutables import Map
 
 from mechanisms.frugal.asking import Question, itself, question_of, step_of
 from mechanisms.frugal.books import Book, Purchase
-from mechanisms.frugal.messages import Estimate, Estimated
+from mechanisms.frugal.frugal_queries import Estimate, Estimated
+from mechanisms.frugal.joint_launch import GaussiansTogether
 from mechanisms.frugal.pricing import price
 from mechanisms.frugal.spread import Spread
-from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.tables.requests.keys import groups_of
 from mechanisms.tables.requests.request import Groups
 from mechanisms.tables.statistics.aggregates import Aggregate
@@ -62,6 +62,10 @@ class Wanted:
         """The variance of a launch of its own that is as accurate, if a unit changes it by 1."""
         deviations = float(_deviations(self.missed))
         return float(self.within) ** 2 / deviations**2 / float(self.question.base.l1) ** 2
+
+    def price(self, base: Aggregate) -> Fraction:
+        """What a question this accurate about `base` costs on its own: a precision."""
+        return Fraction(1 / (self.alone * float(base.l1) ** 2))
 
 
 @attrs.frozen(eq=False)
@@ -156,7 +160,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         Theorem: docs/theory/proofs/frugal.md; a postprocessing of Gaussian launches (Haney et al.
             2023, Theorems 2.17 and 4.10).
         Assumes: nothing further about privacy. Intervals assume at most 10^10 rows.
-        Checked by: tests/audit/test_frugal.py
+        Checked by: tests/audit/test_mechanisms.py
 
     Args:
         plan: statistics that will be asked. When one of the columns of a question is bought, enough
@@ -167,6 +171,8 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         patience: how many times the price of a question on its own is paid at most for
             combinations that serve other questions too. What was paid for questions about the same
             columns on their own is counted with it. Once, if the question may depend on answers.
+            Combinations that cost at most what all planned questions about the columns would cost
+            on their own are bought too.
             All questions together cost at most so many times the price of the question more than
             each on its own, where they can be bought on their own.
     """
@@ -275,6 +281,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
             single = attrs.evolve(single, renting=rented)
             if wanted.fixed_in_advance:  # otherwise later answers from combinations are wide
                 most = min(self.patience * paid, book.saved + (1 + self.patience) * most)
+                most = max(most, len(book.planned(question.boxes)) * wanted.price(book.base))
         if book is not None and shared is not None and (most is None or _price(shared) <= most):
             cheaper = single if alone is not None and _price(alone) < _price(shared) else None
             return WaitingPurchase(wanted, question, book, tuple(shared), before, cheaper=cheaper)
@@ -349,8 +356,7 @@ def _noted(books: "Map[Aggregate, Book]", wanted: Wanted, paid: Fraction) -> "Ma
     book = books.get(wanted.question.base)
     if book is None:
         return books
-    alone = Fraction(1 / (wanted.alone * float(book.base.l1) ** 2))
-    return books.set(book.base, book.asked(alone, paid))
+    return books.set(book.base, book.asked(wanted.price(book.base), paid))
 
 
 def _price(purchases: Iterable[Purchase]) -> Fraction:
@@ -369,8 +375,7 @@ def _bought(
 ) -> list[Purchase] | None:
     """The launches after which the answer is accurate enough, for it and for what is planned."""
     fixed = wanted.fixed_in_advance
-    named = {key for box in question.boxes for key in box}
-    wishes = [box for box in book.wishes if named & set(box) or not named]
+    wishes = book.planned(question.boxes)
     boxes = [*question.boxes, *wishes]
     variance = wanted.alone * float(book.base.l1) ** 2
     enough, best, wide = None, 0.0, None  # variances: of purchases that suffice, and too large

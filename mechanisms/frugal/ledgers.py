@@ -7,6 +7,7 @@ and the noise and the bias of the estimate with exactly these weights are comput
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -17,7 +18,7 @@ from mechanisms.frugal.asking import require_short
 from mechanisms.frugal.axes import AxisVersion, Key
 from mechanisms.frugal.combined import Factor, along_axes, kron, largest_square, outer
 from mechanisms.frugal.shapes import CONSTANT, as_floats
-from mechanisms.frugal.solving import exact, refined
+from mechanisms.frugal.solving import LedgerEquations, exact, ledger_equations
 from queryable.data.cells import Array
 
 GRID = 1 << 100
@@ -214,11 +215,17 @@ def _of_one(part: QuestionPart, ledger: ReleaseLedger) -> list[Array] | None:
 def _of_several(part: QuestionPart, ledgers: list[ReleaseLedger]) -> list[Array]:
     functions, bottom = part.exact()
     require_short(len(ledgers) * prod(map(len, part.members)) ** 3 // 1000)
-    known = [(ledger.lifted_exactly(part.axes), ledger.precision) for ledger in ledgers]
-    found = refined(known, outer(functions), bottom)
+    found = _equations(tuple(ledgers), part.axes).weights(outer(functions), bottom)
     if found is None:  # floats are then as good as it gets
         return [_rounded(each) for each in _dense(part, ledgers, outer(part.floats()))]
     return [_on_grid(each, found[1]) for each in found[0]]
+
+
+@lru_cache(maxsize=16)
+def _equations(
+    ledgers: tuple[ReleaseLedger, ...], axes: tuple[AxisVersion, ...]
+) -> LedgerEquations:
+    return ledger_equations([(ledger.lifted_exactly(axes), ledger.precision) for ledger in ledgers])
 
 
 def _dense(part: QuestionPart, ledgers: list[ReleaseLedger], wanted: Array) -> list[Array]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mechanisms.frugal.asking import step_of
-from mechanisms.frugal.messages import Estimate
+from mechanisms.frugal.frugal_queries import Estimate
+from mechanisms.frugal.joint_launch import GaussiansTogether
 from mechanisms.frugal.spread import Spread
-from mechanisms.frugal.together import GaussiansTogether
 from mechanisms.gaussian import Gaussian
 from queryable.errors import QueryError
 from queryable.losses import ZCDP

@@ -6,11 +6,13 @@ equations in floats, what is left over is computed in integers and solved again,
 two multiples of 2**-100. Reads no data.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from typing import Any
 
+import attrs
 import numpy as np
 from flint import fmpz_mat
 
@@ -48,45 +50,81 @@ def exact(
     return tuple(int(weights[place, 0]) for place in range(len(factor))), int(denominator)
 
 
-def refined(
-    ledgers: list[tuple[list[Array], Fraction]], wanted: Array, bottom: int
-) -> tuple[list[Array], int] | None:
-    """The best weights of several ledgers, as integers and their denominator.
+@attrs.frozen(eq=False)
+class LedgerEquations:
+    """Those of the best weights of several ledgers, at present atoms.
 
-    Args:
-        ledgers: for each its matrices, of integers as functions of the present atoms, and its
-            precision.
-        wanted: the function, as integers over `bottom`, of the shape of the atoms.
-
-    Returns:
-        None if it does not converge.
+    Attributes:
+        known: for each ledger its matrices, of integers as functions of the atoms, and its
+            precision as an integer.
     """
+
+    known: tuple[tuple[list[Array], int], ...]
+    _inverses: dict[Callable[[Array], Array], Array] = attrs.field(factory=dict, repr=False)
+
+    def weights(self, wanted: Array, bottom: int) -> tuple[list[Array], int] | None:
+        """The best weights, as integers and their denominator; None if they do not converge.
+
+        Args:
+            wanted: the function, as integers over `bottom`, of the shape of the atoms.
+        """
+        sums = (each * prod(int(abs(m).sum(axis=1).max()) for m in ms) for ms, each in self.known)
+        largest = max(sums)
+        bits = _BITS + largest.bit_length()
+        for inverse in (_root_of_inverse, _pseudo_inverse):  # the first is faster, and less exact
+            if inverse not in self._inverses:
+                floats = [kron([m.astype(float) for m in ms]) * p**0.5 for ms, p in self.known]
+                self._inverses[inverse] = inverse(np.concatenate(floats))
+            found = self._refined(wanted, bottom, bits, largest, self._inverses[inverse])
+            if found is not None:
+                return found, 1 << bits
+        return None
+
+    def _refined(
+        self, wanted: Array, bottom: int, bits: int, largest: int, inverse: Array
+    ) -> list[Array] | None:
+        found = np.zeros(wanted.shape, dtype=object)
+        for _ in range(_ROUNDS):
+            weights = [along_axes(rows, found) * each for rows, each in self.known]
+            reached = sum(
+                along_axes([m.T for m in rows], each)
+                for (rows, _), each in zip(self.known, weights, strict=True)
+            )
+            left = ((wanted * (1 << bits)) - reached * bottom).reshape(-1).tolist()
+            missing = np.array([each / (bottom << bits) for each in left])
+            more = inverse @ (inverse.T @ missing)
+            if not np.isfinite(more).all():
+                return None
+            step = [_scaled(each, bits) for each in more.tolist()]
+            if max(map(abs, step)) * largest < 1 << bits - _LEFT_OVER:
+                return weights
+            found = found + np.array(step, dtype=object).reshape(found.shape)
+        return None
+
+
+def ledger_equations(ledgers: list[tuple[list[Array], Fraction]]) -> LedgerEquations:
+    """Those of ledgers, each with its matrices and its precision."""
     most = max(precision for _, precision in ledgers)
-    known = [(rows, max(round(precision / most * _PRECISE), 1)) for rows, precision in ledgers]
-    largest = max(each * prod(int(abs(m).sum(axis=1).max()) for m in rows) for rows, each in known)
-    bits = _BITS + largest.bit_length()
-    inverse = _inverse(known)
-    found = np.zeros(wanted.shape, dtype=object)
-    for _ in range(_ROUNDS):
-        weights = [along_axes(rows, found) * each for rows, each in known]
-        reached = sum(
-            along_axes([m.T for m in rows], each)
-            for (rows, _), each in zip(known, weights, strict=True)
-        )
-        left = ((wanted * (1 << bits)) - reached * bottom).reshape(-1).tolist()
-        missing = np.array([each / (bottom << bits) for each in left])
-        more = inverse @ (inverse.T @ missing)
-        if not np.isfinite(more).all():
-            return None
-        step = [round(Fraction(each) * (1 << bits)) for each in more.tolist()]
-        if max(map(abs, step)) * largest < 1 << bits - _LEFT_OVER:
-            return weights, 1 << bits
-        found = found + np.array(step, dtype=object).reshape(found.shape)
-    return None
+    return LedgerEquations(
+        tuple((rows, max(round(each / most * _PRECISE), 1)) for rows, each in ledgers)
+    )
 
 
-def _inverse(known: list[tuple[list[Array], int]]) -> Array:
-    """The pseudo-inverse of the ledgers' matrices, weighted, in floats."""
-    rows = [kron([m.astype(float) for m in each]) * weight**0.5 for each, weight in known]
-    found: Array = np.linalg.pinv(np.concatenate(rows), rcond=1e-13)
+def _scaled(value: float, bits: int) -> int:
+    """The value times 2**bits, rounded."""
+    top, bottom = value.as_integer_ratio()
+    shift = bits - bottom.bit_length() + 1
+    return top << shift if shift >= 0 else round(Fraction(top, bottom) * (1 << bits))
+
+
+def _root_of_inverse(matrix: Array) -> Array:
+    """A root of the pseudo-inverse of `matrix.T @ matrix`, by its eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix.T @ matrix)
+    there = values > 1e-13 * values.max()
+    found: Array = vectors[:, there] / np.sqrt(values[there])
+    return found
+
+
+def _pseudo_inverse(matrix: Array) -> Array:
+    found: Array = np.linalg.pinv(matrix, rcond=1e-13)
     return found

@@ -13,7 +13,7 @@ from mechanisms.gaussian import Gaussian
 from mechanisms.refinement.averaging import moved, number, rounding, rounding_moved
 from mechanisms.refinement.estimate import Refined
 from mechanisms.refinement.estimating import Estimating, OpenEstimate, PendingRefinement, refinable
-from mechanisms.refinement.messages import Open
+from mechanisms.refinement.refine_queries import Open
 from mechanisms.refinement.stopping import Schedule, schedule_of, shortened
 from mechanisms.refinement.tails import MeanTails, Reach
 from queryable.errors import QueryError
@@ -57,24 +57,13 @@ class BrownianNoiseReduction(Estimating):
                 f"the target variance {shown(target)} is not finer than the estimate's, "
                 f"{shown(opened.level)}; give a smaller one"
             )
-        return Gaussian(opened.statistic, variance=_increment(opened.level, target))
+        return Gaussian(opened.statistic, variance=increment(opened.level, target))
 
     def _whole(self, opened: OpenEstimate, targets: Schedule) -> Gaussian:
         return self._measurement(opened, targets[-1])
 
     def _combined(self, opened: OpenEstimate, target: Fraction, measured: Any) -> Refined:
-        value = number(measured)
-        before = opened.estimate
-        if before is None or opened.level is None:
-            return Refined(value, target, reach=Reach(MeanTails(target, target), rounding(value)))
-        # The measurement has precision 1/target - 1/level, the two together 1/target.
-        share = 1 - target / opened.level
-        mean = moved(before.value, value, share)
-        reach = before.reach
-        if reach is not None and isinstance(reach.tails, MeanTails):
-            rounded = rounding_moved(reach.rounded, before.value, value, mean, share)
-            reach = Reach(MeanTails(target, reach.tails.coarsest), rounded)
-        return Refined(mean, target, reach=reach)
+        return combined(opened.estimate, target, measured)
 
     def _loss(self, opened: OpenEstimate, d_in: int) -> ZCDP:
         if opened.level is None:
@@ -93,7 +82,22 @@ class BrownianNoiseReduction(Estimating):
         return f"the finest variance affordable is {_quoted(finest)}"
 
 
-def _increment(coarse: Fraction, fine: Fraction) -> Fraction:
+def combined(before: Refined | None, target: Fraction, measured: Any) -> Refined:
+    """The mean of an estimate and a measurement that together have the target variance."""
+    value = number(measured)
+    if before is None:
+        return Refined(value, target, reach=Reach(MeanTails(target, target), rounding(value)))
+    # The measurement has precision 1/target - 1/variance, the two together 1/target.
+    share = 1 - target / before.variance
+    mean = moved(before.value, value, share)
+    reach = before.reach
+    if reach is not None and isinstance(reach.tails, MeanTails):
+        rounded = rounding_moved(reach.rounded, before.value, value, mean, share)
+        reach = Reach(MeanTails(target, reach.tails.coarsest), rounded)
+    return Refined(mean, target, reach=reach)
+
+
+def increment(coarse: Fraction, fine: Fraction) -> Fraction:
     """coarse * fine / (coarse - fine): the variance whose precision is 1/fine - 1/coarse."""
     top, bottom = coarse.as_integer_ratio()
     to_top, to_bottom = fine.as_integer_ratio()

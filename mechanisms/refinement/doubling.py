@@ -21,7 +21,7 @@ from mechanisms.refinement.estimating import (
     refinable,
     require_more,
 )
-from mechanisms.refinement.messages import Open, Refine, Until
+from mechanisms.refinement.refine_queries import Open, Refine, Until
 from mechanisms.refinement.stopping import LONGEST, Schedule, above_one
 from mechanisms.refinement.tails import Reach, ReleaseTails
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
@@ -54,7 +54,7 @@ class Doubling(Estimating):
             sum is at most factor/(factor - 1) times the loss of the last release.
         Theorem: a postprocessing of launches (Haney et al. 2023, Theorem 2.17); as a method,
             Ligett et al. 2017, and section 7.1 of Rogers et al. 2023.
-        Checked by: tests/unit/mechanisms/refinement/test_doubling.py
+        Checked by: tests/unit/mechanisms/refinement/test_releases.py
 
     Args:
         start: the variance of the first Gaussian release; with Laplace noise, its scale.

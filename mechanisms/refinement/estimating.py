@@ -26,7 +26,7 @@ from mechanisms.refinement.estimate import (
     undecided,
     value_dependent,
 )
-from mechanisms.refinement.messages import Latest, Open, Refine, Until, holds, target_of
+from mechanisms.refinement.refine_queries import Latest, Open, Refine, Until, holds, target_of
 from mechanisms.refinement.stopping import Schedule, schedule_of
 from queryable.effort import require_short
 from queryable.errors import QueryError, RetiredChildError, UnknownQueryError

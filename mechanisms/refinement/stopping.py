@@ -40,6 +40,10 @@ def _deviations(value: Any) -> Fraction:
     return positive(value, "deviations")
 
 
+def _in_words(deviations: Fraction) -> str:
+    return "1 standard deviation" if deviations == 1 else f"{shown(deviations)} standard deviations"
+
+
 @attrs.frozen
 class RelativeError:
     """Whether a noisy answer is known to within a share of itself.
@@ -70,6 +74,9 @@ class RelativeError:
     def _more_than(self) -> Fraction:
         return (self.deviations * (2 - self.alpha) / self.alpha) ** 2
 
+    def __str__(self) -> str:
+        return f"an error of {shown(100 * self.alpha)}% at {_in_words(self.deviations)}"
+
     def __call__(self, estimate: Refined) -> bool:
         """Whether the condition holds for the estimate."""
         value, variance = estimate.value, estimate.variance
@@ -89,6 +96,9 @@ class AbsoluteError:
 
     margin: Fraction = attrs.field(converter=_margin)
     deviations: Fraction = attrs.field(default=Fraction(1), converter=_deviations)
+
+    def __str__(self) -> str:
+        return f"an error of {shown(self.margin)} at {_in_words(self.deviations)}"
 
     def __call__(self, estimate: Refined) -> bool:
         """Whether the condition holds for the estimate."""
@@ -167,7 +177,8 @@ def in_order(values: Any, name: str, *, rising: bool = False) -> Schedule:
         TypeError: it is not a list of numbers.
     """
     order = "rise" if rising else "fall"
-    if isinstance(values, str | Iterator) or not isinstance(values, Iterable):
+    single = not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0
+    if isinstance(values, str | Iterator) or single:
         raise TypeError(f"{name} should be a list of numbers that {order}, not {_kind(values)}")
     entries = tuple(positive(each, name) for each in islice(values, LONGEST + 1))
     if not 0 < len(entries) <= LONGEST:

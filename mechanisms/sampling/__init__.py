@@ -6,4 +6,5 @@
 - `choices`: one of several candidates, chosen by integer scores.
 - `laplace_path`: Laplace noise at several scales, each coarser one computed from the finer.
 - `integers`: integer arrays added without overflow.
+- `noise_curves`: trade-off curves of the laws.
 """

@@ -69,7 +69,7 @@ class _ByScore(Law[int]):
         """rate * gap; the weight is exp(-exponent)."""
         return self.rate * int(self.gaps[candidate])
 
-    def _kept(self, candidate: int, source: FairBits) -> bool:
+    def _is_accepted(self, candidate: int, source: FairBits) -> bool:
         """True with probability weight * 2**64 / tickets."""
         level = int(self._levels[candidate])
         rest = self.exponent(candidate) - level
@@ -101,7 +101,7 @@ class Softmax(_ByScore):
         """One draw."""
         while True:
             candidate = self._proposed(source.below(self._ends[-1]))
-            if self._kept(candidate, source):
+            if self._is_accepted(candidate, source):
                 return candidate
 
     def _proposed(self, ticket: int) -> int:
@@ -138,7 +138,7 @@ class PermuteAndFlipLaw(_ByScore):
         for left in range(len(order), 0, -1):
             place = source.below(left)
             candidate, order[place] = order[place], order[left - 1]
-            if self._kept(candidate, source):
+            if self._is_accepted(candidate, source):
                 return int(candidate)
         raise AssertionError("the best candidate was not taken")
 

@@ -104,6 +104,11 @@ class DiscreteLaplace(_BulkLaw):
         return laplace(self.scale.numerator, self.scale.denominator, source)
 
     @property
+    def laplace_scale(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    @property
     def spread(self) -> int:
         """The scale."""
         return self.scale.__floor__()
@@ -163,6 +168,11 @@ class DiscreteGaussian(_BulkLaw):
             distance = abs(candidate) * bottom * scale - top
             if coin_exp(distance * distance, denominator, source):
                 return candidate
+
+    @property
+    def gaussian_variance(self) -> Fraction:
+        """The parameter."""
+        return self.variance
 
     @property
     def spread(self) -> int:

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import attrs
 
+from mechanisms.synthetic.fit_queries import PassedOver
 from mechanisms.synthetic.graphical import GRID, on_grid
-from mechanisms.synthetic.messages import PassedOver
 from mechanisms.synthetic.scores import Distances
 from queryable.data.cells import Array
 

@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 
 from mechanisms.synthetic.domain import Columns
+from mechanisms.synthetic.fit_queries import Measured
 from mechanisms.synthetic.graphical import MOST_ROWS, CliqueOrder, Model, tree_of
-from mechanisms.synthetic.messages import Measured
 from queryable.data.cells import Array
 
 STEPS = 2_000

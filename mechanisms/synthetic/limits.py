@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mechanisms.synthetic.domain import Columns
+from mechanisms.synthetic.fit_queries import Fit, Measured
 from mechanisms.synthetic.fitting import LEAST_VARIANCE, MOST_VARIANCE
-from mechanisms.synthetic.messages import Fit, Measured
 from mechanisms.synthetic.spending import MOST_ROUNDS, Round, first_round
 from mechanisms.synthetic.workload import cells_of_model
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit

@@ -165,7 +165,7 @@ class Distances(IntegerStatistic):
         Claim: `linf` is the largest weight, times GRID, times the rows of a unit.
         Theorem: docs/theory/proofs/synthetic.md: an L1 distance from something public moves by no
             more than the L1 norm of the change of the marginal.
-        Checked by: tests/audit/test_synthetic.py
+        Checked by: tests/audit/test_mechanisms.py
 
     Args:
         compared: the marginals with the model's counts. All count the same rows.

@@ -61,9 +61,8 @@ def of_loss(loss: Fraction) -> Round:
 def finest(planned: Round, l2: Fraction) -> Fraction | None:
     """The most that a measurement of a fit is charged; None for no limit.
 
-    Some filters take Gaussian noise only if its variance is above 4 (`Dominated`). If the first
-    measurement has more, all later ones have 5 or more, or as much as the first. Otherwise such a
-    filter would refuse a measurement in the middle of a fit, after it has admitted the first.
+    If the first measurement has a variance above 4, all later ones have 5 or more, or as much as
+    the first. So no measurement is paid for that is far more accurate than the first ones.
     """
     if not l2**2 / (2 * planned.cost) > 4:
         return None

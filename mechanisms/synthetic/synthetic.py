@@ -13,6 +13,17 @@ from mechanisms.gaussian import Gaussian
 from mechanisms.synthetic import fitting
 from mechanisms.synthetic.choosing import ChosenMarginal
 from mechanisms.synthetic.domain import AskedRegions, Columns, Domain, columns_field, domain_of
+from mechanisms.synthetic.fit_queries import (
+    Direct,
+    Fit,
+    FromModel,
+    Measured,
+    Measurements,
+    ModelFit,
+    Modelled,
+    SampleRows,
+    SyntheticRows,
+)
 from mechanisms.synthetic.graphical import GRID, Model, on_grid, size_of, uniform
 from mechanisms.synthetic.limits import (
     MOST_CELLS,
@@ -27,17 +38,6 @@ from mechanisms.synthetic.limits import (
     require_whole_units,
     rounds_field,
     rows_of,
-)
-from mechanisms.synthetic.messages import (
-    Direct,
-    Fit,
-    FromModel,
-    Measured,
-    Measurements,
-    ModelFit,
-    Modelled,
-    SampleRows,
-    SyntheticRows,
 )
 from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
 from mechanisms.synthetic.spending import (
@@ -160,7 +160,7 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
             of AIM (McKenna, Mullins, Sheldon, Miklau 2022, Algorithm 4).
         Assumes: nothing further.
         Checked by: tests/unit/mechanisms/synthetic/test_synthetic.py,
-            tests/audit/test_synthetic.py, tests/statistical/test_synthetic.py
+            tests/audit/test_mechanisms.py, tests/statistical/test_synthetic.py
 
     Args:
         columns: public keys and intervals, written as for a `GroupBy`:

@@ -12,23 +12,33 @@ from typing import Any, TypeVar
 
 import attrs
 
-from mechanisms.tables.expressions.column_types import Kind
-from mechanisms.tables.expressions.operands import Operand, operand_of
-from mechanisms.tables.expressions.predicates import Where
+from mechanisms.tables.expressions.column_types import Kind, real
+from mechanisms.tables.expressions.columns import when
+from mechanisms.tables.expressions.operands import (
+    MOST_UNITS,
+    Operand,
+    PerUnit,
+    operand_of,
+    require_column,
+)
+from mechanisms.tables.expressions.predicates import Predicate, Where
 from mechanisms.tables.quantiles.choices import Quantiles
 from mechanisms.tables.quantiles.quantile import Quantile
-from mechanisms.tables.requests.keys import groups_of
+from mechanisms.tables.requests.keys import equal_edges, groups_of
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Groups
+from mechanisms.tables.requests.signed import signed
+from mechanisms.tables.spans.ranges import Ranges
 from mechanisms.tables.statistics.aggregates import Aggregate
 from mechanisms.tables.statistics.counts import ColumnStatistic, Count, Histogram, Sum
 from mechanisms.tables.statistics.discovered import DiscoveredKeys
 from mechanisms.tables.statistics.group_by import GroupBy
 from mechanisms.tables.statistics.moments import Mean, Std, Variance
 from mechanisms.tables.statistics.regression import Correlation, Covariance, Regression
-from mechanisms.tables.statistics.signed import signed
 from mechanisms.tables.statistics.top import Top
 from mechanisms.tables.statistics.units import CountUnits, UnitSizes
+from mechanisms.tables.unit_values import UnitValues
+from queryable.losses.numbers import positive, shown
 
 _EXACT = 10**12
 """The largest number of steps of a decimal column between bounds; beyond it steps are rounded."""
@@ -96,6 +106,46 @@ class FromTable(ABC):
         """
         return self._asked(UnitSizes(limits, where, per=self._whom()))
 
+    def per_unit(
+        self,
+        how: str,
+        column: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        where: Predicate | None = None,
+        *,
+        unit: Any = None,
+    ) -> UnitValues:
+        """A number of each privacy unit, such as what a patient's visits cost in all.
+
+        `costs = visits.per_unit("sum", "cost", 0, 5000)` is asked for `costs.mean()`,
+        `costs.median(grid)`, `costs.histogram(bins=..)`, `costs.share(costs > 1000)` and so on. All
+        rows of a unit are read, not only `max_rows` of them: a unit counts once.
+
+        Args:
+            how: "count" (of rows), "sum", "mean", "min" or "max". `PerUnit` says what they are.
+            column: of which numbers; none for a count.
+            lower, upper: public bounds of a unit's number, which is clipped to them. By default
+                those of a count are 0 and `max_rows`.
+            where: which rows are read, a predicate. A unit without such a row is not counted. To
+                count it as 0, add up `when(column("urgent") == 1).then(1).otherwise(0)`.
+            unit: what the number is rounded to; by default a unit of the column, or a power of ten
+                of which there are 400,000 to 4 million between the bounds.
+
+        Raises:
+            TypeError: the table has no privacy unit.
+        """
+        most = self._whom().max_rows
+        require_column(how, column)
+        if how == "count":
+            lower, upper = (0 if lower is None else lower), (most if upper is None else upper)
+        low, high = _bounds(lower, upper)
+        if unit is None:
+            known = Fraction(1) if how == "count" else unit_of(how, self.kind(column), low, high)
+        else:
+            known = positive(unit, "unit")
+        return UnitValues(PerUnit(how, column, low, high, known, where), self)
+
     def sum(
         self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
     ) -> Any:
@@ -114,8 +164,22 @@ class FromTable(ABC):
     def mean(
         self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
     ) -> Any:
-        """The mean of a column, each number clipped to its bounds. The arguments are `sum`'s."""
+        """The mean of a column, each number clipped to its bounds. The arguments are `sum`'s.
+
+        By default integers between bounds with an odd sum have the unit 1/2: then the middle of the
+        bounds is a unit, which costs nothing and makes the noise smaller.
+        """
         return self._asked(self._ranged(Mean, column, lower, upper, where, unit))
+
+    def share(self, condition: Predicate, where: Where | None = None) -> Any:
+        """The share of rows for which a condition holds, from 0 to 1.
+
+        Args:
+            condition: such as `column("age") >= 65`.
+            where: among which rows; by default all.
+        """
+        holds = when(condition).then(1).otherwise(0)
+        return self.mean(holds, 0, 1, where)
 
     def variance(
         self, column: Any, lower: Any, upper: Any, where: Where | None = None, *, unit: Any = None
@@ -136,6 +200,8 @@ class FromTable(ABC):
         where: Where | None = None,
         *,
         bins: Any = None,
+        lower: Any = None,
+        upper: Any = None,
     ) -> Any:
         """The number of rows in each of some intervals or categories; see `Histogram`.
 
@@ -143,9 +209,30 @@ class FromTable(ABC):
             column: its name, or an expression.
             categories: values that cells equal, such as ["CA", "NY"].
             where: which rows; by default all.
-            bins: edges of half-open intervals of numbers, dates or times, such as [0, 18, 65].
+            bins: edges of half-open intervals of numbers, dates or times, such as [0, 18, 65]. Or
+                the number of intervals of equal width: bins=10, lower=0, upper=100.
+            lower, upper: the public range that a number of bins divides. A cell at `upper` is in no
+                interval.
         """
-        return self._asked(Histogram(column, categories, where, bins=bins, per=self.unit))
+        edges = equal_edges(bins, lower, upper)
+        return self._asked(Histogram(column, categories, where, bins=edges, per=self.unit))
+
+    def ranges(self, keys: Any, of: Aggregate | None = None) -> Ranges:
+        """The number of rows in each of some ordered keys, and in every range of them.
+
+        `visits.ranges(Keys.days("day", "2024-01-01", "2024-12-31"))` answers each day about as a
+        histogram does, and months or the year far more accurately, for one loss; see `Ranges`.
+
+        Args:
+            keys: of one column: `Keys`, or a mapping such as {"hour": range(24)}.
+            of: what is added up; by default `count()`, or a `sum(..)` or `count(where)`.
+
+        Raises:
+            TypeError: of groups.
+        """
+        if self.keys:
+            raise TypeError("ask for the ranges of the whole table, or of each group with where=")
+        return Ranges(keys, self.count() if of is None else of)
 
     def quantile(
         self, column: Any, level: Any, grid: Any, where: Where | None = None
@@ -216,7 +303,12 @@ class FromTable(ABC):
         return self._asked(Correlation(x, y, bounds, where, per=self.unit))
 
     def regress(
-        self, y: Any, *x: Any, bounds: Mapping[Any, Any], where: Where | None = None
+        self,
+        y: Any,
+        *x: Any,
+        bounds: Mapping[Any, Any],
+        where: Where | None = None,
+        sampling: bool = False,
     ) -> Any:
         """The intercept and slopes of `y` on some columns; see `Regression`.
 
@@ -225,8 +317,9 @@ class FromTable(ABC):
             x: the columns that explain it.
             bounds: the public bounds of each.
             where: which rows; by default all.
+            sampling: whether the answer has approximate intervals of the population too.
         """
-        return self._asked(Regression(y, x, bounds, where, per=self.unit))
+        return self._asked(Regression(y, x, bounds, where, per=self.unit, sampling=sampling))
 
     def group_by(self, *keys: Any) -> "Grouped":
         """The table in public groups: the same methods, with an answer for each group.
@@ -235,7 +328,8 @@ class FromTable(ABC):
         groups. A row in none of them is not counted.
 
         Args:
-            keys: mappings of columns to values, `Keys`, and released keys.
+            keys: mappings of columns to values, `Keys`, released keys, and pairs of a column and
+                its values, which may be computed: (column("day").weekday(), range(7)).
         """
         return Grouped(self, (*self.keys, *groups_of(keys)))
 
@@ -257,8 +351,12 @@ class FromTable(ABC):
         unit: Any,
     ) -> Ranged:
         operand: Operand = operand_of(column)
+        low, high = _bounds(lower, upper)
         if unit is None:
-            unit = unit_between(self.kind(operand), signed(lower, "lower"), signed(upper, "upper"))
+            known = self.kind(operand)
+            unit = unit_between(known, low, high)
+            if known.name in ("integer", "boolean") and kind is not Sum and (low + high) % 2:
+                unit /= 2
         return kind(operand, lower, upper, where, unit=unit, per=self.unit)
 
 
@@ -304,6 +402,27 @@ def unit_between(kind: Kind, lower: Fraction, upper: Fraction) -> Fraction:
     if not kind.single and unit >= _FINEST and ends < _MOST_DECIMAL:
         return unit
     return _power(2, span, 2**23, ends / 2**52)
+
+
+def unit_of(how: str, kind: Kind, lower: Fraction, upper: Fraction) -> Fraction:
+    """The unit of a number of each privacy unit; it is public.
+
+    It is as for other numbers of the kind, but coarser where a sum or a mean has too many of them
+    between its bounds. A mean of whole numbers is no whole number.
+    """
+    whole = kind.name in ("integer", "boolean")
+    unit = unit_between(real(64) if whole and how == "mean" else kind, lower, upper)
+    span = upper - lower if how == "mean" else max(abs(lower), abs(upper))
+    if how in ("sum", "mean") and span > 0:
+        unit = max(unit, _power(2 if kind.single else 10, span, MOST_UNITS, Fraction(0)))
+    return unit
+
+
+def _bounds(lower: Any, upper: Any) -> tuple[Fraction, Fraction]:
+    low, high = signed(lower, "lower"), signed(upper, "upper")
+    if not low <= high:
+        raise ValueError(f"the bounds are {shown(low)} and {shown(high)}; give the lower first")
+    return low, high
 
 
 def _power(base: int, span: Fraction, most: int, least: Fraction) -> Fraction:

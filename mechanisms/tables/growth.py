@@ -331,7 +331,7 @@ def _in_column(blocks: Any) -> tuple[str, list[Hashable]]:
 def _first(engine: Any) -> Any:
     """The part with the rows that were there at opening."""
     if engine.has_blocks:
-        return engine.source
+        return engine.rows
     from mechanisms.tables.engines.duckdb.parts import first_part
 
     return first_part(engine)

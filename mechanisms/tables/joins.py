@@ -156,8 +156,11 @@ def _join_public(engine: Any, public: Any, names: list[str], join: Join) -> Engi
 def _opened(source: Any) -> Any:
     """A public table, opened. Types of Python objects are inferred: its contents are public."""
     from mechanisms.tables.engines.duckdb.engine import DuckDB
+    from mechanisms.tables.engines.files.excel_files import excel_sheet, is_excel
     from mechanisms.tables.engines.files.frames import as_arrow
 
+    if is_excel(source):
+        source = excel_sheet(source).columns
     if isinstance(source, str | Path):
         opened = DuckDB(source)
     else:

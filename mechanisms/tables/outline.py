@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from mechanisms.tables.engines.files.cells import readings
-from mechanisms.tables.engines.sql.dialect import identifier
-from mechanisms.tables.engines.sql.kept import ViewColumns
+from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.statements import kind_of_operand
 from mechanisms.tables.engines.sql.types import kind_of
+from mechanisms.tables.engines.sql.views import ViewColumns
 from mechanisms.tables.expressions.column_types import WRITTEN, Kind
 from mechanisms.tables.expressions.corrections import require_column
 from mechanisms.tables.expressions.operands import operand_of

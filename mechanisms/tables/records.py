@@ -53,7 +53,7 @@ class TableRecords(Records, Tabular):
         """What each record adds to the sums of a request with one term."""
         [term], rows = request.terms, self.recorded.rows
         found = rows.columns_of(rows.plan(request, self.choice))
-        dimensions = len(request.parts) + bool(request.sizes)
+        dimensions = len(request.parts)
         counts = term.column is None
         if isinstance(found, list):  # some are longer than 64 bits, or there are no rows
             table = np.array(found, dtype=object).reshape(-1, dimensions + 2 - counts)
@@ -64,7 +64,7 @@ class TableRecords(Records, Tabular):
         fits = request.contribution.l2_squared * term.largest**2 < 2**63
         kind = np.dtype(np.int64 if fits else object)
         added = None if counts else found[-1].astype(kind, copy=False)
-        if request.per is None and not request.sizes:
+        if request.per is None:
             squares = _of_rows(self.count, record, added)
         else:
             squares = _of_units(self.count, record, groups, added, kind)
@@ -135,7 +135,7 @@ class _Groups:
     @classmethod
     def of(cls, request: Request, places: Sequence[Array], entries: int) -> "_Groups":
         """The groups of so many entries, at these places of each dimension."""
-        sizes = (*(part.size for part in request.parts), len(request.sizes) or 1)[: len(places)]
+        sizes = tuple(part.size for part in request.parts)
         if not prod(sizes) < _FEW:
             labels, group = np.unique(np.column_stack(places), axis=0, return_inverse=True)
             return cls(group.reshape(-1), len(labels), sizes, labels)

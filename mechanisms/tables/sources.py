@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mechanisms.tables.engines.files.excel_files import excel_sheet, is_excel
 from mechanisms.tables.engines.files.opening import Sources
 from mechanisms.tables.engines.protocol import Engine
 from mechanisms.tables.expressions.operands import column_name
@@ -50,6 +51,8 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
             given = quoted(columns)
             raise ValueError(f"columns is {given}; it should be a list of at least one name")
         columns = [column_name(each) for each in columns]
+    if not (named := is_excel(source)) and "sheet" in options:
+        raise TypeError("leave sheet out; it is for Excel files")
     if type(source).__module__.partition(".")[0] == "ibis":
         from mechanisms.tables.engines.ibis.engine import Ibis
 
@@ -65,6 +68,10 @@ def engine_of(source: Any, columns: Any, options: dict[str, Any]) -> Engine:
     from mechanisms.tables.engines.duckdb.engine import DuckDB
     from mechanisms.tables.engines.files.frames import as_arrow
 
+    if named:
+        options = {**options}
+        sheet = excel_sheet(source, options.pop("sheet", None))
+        return DuckDB(sheet.frame(), columns=columns, **options)
     if isinstance(source, str | Path | Sources):
         return DuckDB(source, columns=columns, **options)
     frame = as_arrow(source)

@@ -41,10 +41,11 @@ class Table(FromTable, Tabular, GrowingTable):
     """A dataset of rows in a file, a frame or a database: `Queryable(mechanism, Table(...))`.
 
     Opening it reads the names and types of columns, which are public, and copies the rows of a CSV
-    file. The contents of rows decide no name and no type. They decide in one case whether the table
-    can be opened, which is for the owner to see: a file is refused if a cell of the privacy unit's
-    column is no text in its encoding, since the rows of such persons would count for nobody. No row
-    is added up until a launch has been paid for; each statistic is then evaluated once, to exact
+    or Excel file. The contents of rows decide no name and no type. They decide in two cases whether
+    the table can be opened, which is for the owner to see: a file is refused if a cell of the
+    privacy unit's column is no text in its encoding, since the rows of such persons would count for
+    nobody; and an Excel file is refused if cells are merged, which hides whose a row is. No row is
+    added up until a launch has been paid for; each statistic is then evaluated once, to exact
     integers.
 
     Privacy:
@@ -59,9 +60,9 @@ class Table(FromTable, Tabular, GrowingTable):
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
 
     Args:
-        source: a path of a CSV or Parquet file, or as a string a pattern of such paths; a pandas,
-            polars or Arrow frame, a numpy structured array, a dict of columns, or an Ibis table.
-            With `blocks`, a folder.
+        source: a path of a CSV or Parquet file, or as a string a pattern of such paths; a path of
+            an Excel file; a pandas, polars or Arrow frame, a numpy structured array, a dict of
+            columns, or an Ibis table. With `blocks`, a folder.
         privacy_unit: the column that names who is protected; without it each row is a unit.
         max_rows, max_groups, max_rows_per_group: how much of a unit is counted, see `PrivacyUnit`.
             With a privacy unit, `max_rows` is required.
@@ -86,7 +87,7 @@ class Table(FromTable, Tabular, GrowingTable):
         **options: of DuckDB: memory_limit, threads, temp_directory, max_temp_directory_size, and
             progress=True for a bar during long scans, which only the owner may see; of a CSV file:
             types, separator (or sep), quote, encoding, decimal, thousands, date_format,
-            null_values.
+            null_values; of an Excel file: types, and sheet, the name of the sheet.
     """
 
     def __init__(
@@ -169,6 +170,12 @@ class Table(FromTable, Tabular, GrowingTable):
     def columns(self) -> Mapping[str, Kind]:
         """The kind (type) of each column. Public."""
         return self._engine.kinds
+
+    @property
+    def layout(self) -> str:
+        """The columns with their types, in words, sorted by name. Public."""
+        columns = sorted(self.columns.items())
+        return ", ".join(f"{name}: {kind.declared or kind.name}" for name, kind in columns)
 
     def kind(self, column: Any) -> Kind:
         """The kind (type) of a column, or of an expression such as `column("day").month()`. Public.
@@ -395,8 +402,8 @@ class Table(FromTable, Tabular, GrowingTable):
         if mine is not None and theirs is not None and mine.joined:
             if theirs.max_rows < mine.max_rows:
                 raise TypeError(f"give max_rows={mine.max_rows} or more: a row has so many matches")
-            if request.sizes:
-                raise TypeError("count the rows of the table before the join: a row is the unit")
+            if request.units is not None:
+                raise TypeError("ask of the table before the join: a row is the unit")
             request = attrs.evolve(request, per=None)
         return self._engine.plan(request, self._choice)
 

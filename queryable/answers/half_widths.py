@@ -39,6 +39,7 @@ def _half_width(law: Law[int], confidence: Fraction, many: int) -> int:
     return high
 
 
+@lru_cache(maxsize=4096)
 def covers(law: Law[int], width: int, confidence: Fraction, many: int) -> bool:
     """Whether `many` independent draws provably are all within `width` of 0, at `confidence`."""
     beyond: Fraction | None = law.beyond(width)

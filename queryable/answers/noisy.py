@@ -4,7 +4,6 @@ Responsible for `.interval(0.95)` on released numbers. In every other respect su
 int or an array. Results of arithmetic on it are plain, because their noise has another law.
 """
 
-from operator import index
 from typing import Any, Literal, Self
 
 import attrs
@@ -12,7 +11,9 @@ import numpy as np
 
 from queryable.answers.half_widths import coordinates, half_width
 from queryable.losses import Loss
+from queryable.losses.numbers import whole
 from queryable.randomness.laws import Law
+from queryable.wording.quoting import truth
 
 
 class Remarked:
@@ -54,7 +55,7 @@ class NoisyInt(int):
     noise: Law[int]
 
     def __new__(cls, value: int, noise: Law[int]) -> Self:  # noqa: D102
-        self = int.__new__(cls, index(value))
+        self = int.__new__(cls, whole(value, "value"))
         self.noise = noise
         return self
 
@@ -103,7 +104,7 @@ class NoisyArray(np.ndarray[Any, Any]):
                 "take the interval of the answer itself: this array was computed from a released "
                 "one, and the law of its noise is not known"
             )
-        many = coordinates(self.shape) if simultaneous else 1
+        many = coordinates(self.shape) if truth(simultaneous, "simultaneous") else 1
         width = half_width(self.noise, confidence, many)
         # object entries do not overflow near the ends of int64
         low, high = (np.asarray(self).astype(object) + end for end in (-width, width))
@@ -119,10 +120,10 @@ class NoisyArray(np.ndarray[Any, Any]):
         *inputs: Any,
         **named: Any,
     ) -> Any:
-        return getattr(ufunc, method)(*map(_plain, inputs), **_plain_out(named))
+        return getattr(ufunc, method)(*map(_as_array, inputs), **_out_as_arrays(named))
 
     def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
-        return _plain(super().__array_function__(function, types, args, named))
+        return _as_array(super().__array_function__(function, types, args, named))
 
     def __getitem__(self, key: Any) -> Any:
         return np.asarray(self)[key]
@@ -139,12 +140,12 @@ def noisy_array(values: np.ndarray[Any, Any], noise: Law[int] | None) -> NoisyAr
     return answer
 
 
-def _plain(value: Any) -> Any:
+def _as_array(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, NoisyArray) else value
 
 
-def _plain_out(named: dict[str, Any]) -> dict[str, Any]:
-    return named | {"out": tuple(map(_plain, named["out"]))} if "out" in named else named
+def _out_as_arrays(named: dict[str, Any]) -> dict[str, Any]:
+    return named | {"out": tuple(map(_as_array, named["out"]))} if "out" in named else named
 
 
 def narrowed(values: Any) -> np.ndarray[Any, Any]:

@@ -4,10 +4,12 @@ A value is an estimate or an end of an interval. Reads no data.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from html import escape
 from math import floor, isfinite, log10, nextafter
 from numbers import Real
+from operator import add, sub
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,6 +68,41 @@ def joined(
     return found.astype(float) if floats else array_of(found.ravel().tolist()).reshape(found.shape)
 
 
+def total(terms: Sequence[tuple[Fraction, Value]], towards: float | None = None) -> Value:
+    """The sum of multiples of values; None where one is None. Dates are subtracted only.
+
+    Args:
+        terms: a factor, which is not 0, and a value.
+        towards: as for `joined`.
+    """
+    terms = sorted(terms, key=lambda term: term[0] != 1)  # a date, then what is subtracted
+    found = _multiplied(*terms[0], towards)
+    for factor, value in terms[1:]:
+        if factor == -1:
+            found = joined(sub, found, value, towards)
+        else:
+            found = joined(add, found, _multiplied(factor, value, towards), towards)
+    return found
+
+
+def _multiplied(factor: Fraction, value: Value, towards: float | None) -> Value:
+    if factor == 1:
+        return value
+
+    def of(a: Any) -> Any:
+        if a is None:
+            return None
+        if type(a) is int and factor.denominator == 1:
+            return a * factor.numerator
+        if not isfinite(a):
+            return a if factor > 0 else -a
+        nearest = float(factor * Fraction(a))
+        return nearest if towards is None else nextafter(nearest, towards)
+
+    found = np.asarray(np.frompyfunc(of, 1, 1)(np.asarray(value, dtype=object)), dtype=object)
+    return array_of(found.ravel().tolist()).reshape(found.shape) if found.ndim else found.item()
+
+
 def frame_numbers(values: list[Any], towards: float | None) -> list[Any]:
     """Integers that frames cannot hold become floats; those of ends are rounded outward."""
     if all(type(each) is not int or each in _INT64 for each in values):
@@ -79,14 +116,30 @@ def frame_numbers(values: list[Any], towards: float | None) -> list[Any]:
     ]
 
 
+def for_sheets(values: list[Any]) -> list[Any]:
+    """Values as spreadsheets have them: times in UTC without a zone, and bytes as texts."""
+    return [_for_sheet(each) for each in values]
+
+
+def _for_sheet(value: Any) -> Any:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).replace(tzinfo=None)
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
+
+
 def html_cells(tag: str, row: Sequence[str]) -> str:
     """A row of an HTML table."""
     return "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row)
 
 
+def printable(text: str) -> str:
+    """A text on one line, without characters that move a terminal's cursor."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
 def key_in_words(key: Any) -> str:
     """A key on one line, shortened: it may be a text of the data, and move a terminal's cursor."""
-    line = "".join(each if each.isprintable() else " " for each in str(key))
+    line = printable(str(key))
     return line if len(line) <= _LONGEST_KEY else f"{line[: _LONGEST_KEY - 3]}..."
 
 
@@ -96,7 +149,7 @@ def in_words(*values: Any) -> tuple[str, ...]:
         width = float(values[2]) - float(values[1])
         if any(isinstance(each, float) for each in values) and isfinite(width) and width > 0:
             digits = min(max(1 - floor(log10(width)), 0), _MOST_DIGITS)
-            return tuple(f"{each:,.{digits}f}" for each in values)
+            return tuple(f"{each:z,.{digits}f}" for each in values)
     ends = {1: "-inf", 2: "inf"}  # of values without an infinity, such as dates
     return tuple(
         ends[place] if each is None and place in ends else _one_shown(each)

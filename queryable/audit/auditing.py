@@ -23,7 +23,7 @@ from queryable.audit.verdict import Verdict
 from queryable.audit.views.scripts import require_mechanism
 from queryable.audit.worst_case import Alphabet
 from queryable.losses import Loss
-from queryable.losses.numbers import Number, natural, positive, probability
+from queryable.losses.numbers import Number, natural, positive, probability, several
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.view import Adversary
@@ -91,7 +91,7 @@ def audit(
         mechanism=mechanism,
         claim=mechanism.privacy_map(d_in) if claim is None else claim,
         pairs=[(x, y) for pair in pairs for x, y in (pair, pair[::-1])],
-        queries=queries if callable(queries) else tuple(queries),
+        queries=queries if callable(queries) else tuple(several(queries, "queries")),
         differing=natural(differing, "differing"),
         horizon=natural(horizon, "horizon"),
         adversary=adversary,

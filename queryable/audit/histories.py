@@ -22,7 +22,7 @@ from queryable.audit.verdict import Finding, Verdict
 from queryable.audit.views.pairs import Around, Pair
 from queryable.audit.views.scripts import require_mechanism
 from queryable.losses import Loss
-from queryable.losses.numbers import natural, shown
+from queryable.losses.numbers import natural, several, shown
 from queryable.mechanism import Answer, InteractiveMechanism, Query
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import FairBits, Law
@@ -117,7 +117,7 @@ def audit_histories(
     require_mechanism(mechanism)
     history, horizon = natural(history, "history"), natural(horizon, "horizon")
     differing, limit = natural(differing, "differing"), natural(limit, "limit")
-    queries = tuple(queries)
+    queries = tuple(several(queries, "queries"))
     if not any(isinstance(query, Pair) for query in queries):
         raise ValueError("queries should contain a Pair: a message that differs between streams")
     stated = mechanism.privacy_map(d_in) if claim is None else claim

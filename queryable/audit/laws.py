@@ -17,6 +17,7 @@ import attrs
 from queryable.audit.views.scripts import NONSENSE, Script, require_mechanism, snapshot
 from queryable.errors import PrivacyClaimError, QueryError, RetiredChildError
 from queryable.losses import Loss, Measure, PureDP, zero_of
+from queryable.losses.numbers import several
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Ask,
@@ -32,7 +33,7 @@ from queryable.messages import (
 )
 from queryable.randomness.coins import SYSTEM, Coins, SeededCoins
 from queryable.streams.levels import Growth
-from queryable.wording.quoting import quoted
+from queryable.wording.quoting import quoted, truth
 
 _SEEDS = 40  # fair coins agree under all seeds with probability 2^-40
 _SHORT = 8  # a shorter text occurs in other texts by coincidence
@@ -305,7 +306,13 @@ def broken_laws(
         ()
     """
     require_mechanism(mechanism)
-    script = Script(mechanism, dataset, tuple(queries), tuple(wrong), random)
+    script = Script(
+        mechanism,
+        dataset,
+        tuple(several(queries, "queries")),
+        tuple(several(wrong, "wrong")),
+        truth(random, "random"),
+    )
     return tuple(
         Broken(name, how) for name, law in LAWS.items() for how in dict.fromkeys(law(script))
     )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from queryable.answers.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
 from queryable.audit.divergences import Law, hockey_stick, trade_off
 from queryable.audit.views.pairs import Pair
 from queryable.audit.views.strategies import Strategy, StrategyNode
-from queryable.display.drawing import CLAIMED, EXACT, INK, floats, make_plain, new_figure, saved
 from queryable.losses import FDP, GDP, ApproxDP, Loss, PureDP
 from queryable.messages import Ask, Launch, Launched
 

@@ -39,7 +39,7 @@ from queryable.audit.views.pairs import Pair
 from queryable.audit.views.scripts import snapshot
 from queryable.audit.views.strategies import Strategy, StrategyNode
 from queryable.audit.views.view_laws import view_law
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import natural, several
 from queryable.mechanism import InteractiveMechanism
 from queryable.view import View
 
@@ -199,7 +199,7 @@ def worst_of(
     measure = divergence if isinstance(divergence, Divergence) else Summed(divergence)
     rounds = natural(horizon, "horizon")
     if not callable(queries):
-        queries = tuple(queries)  # an iterator would be empty the second time
+        queries = tuple(several(queries, "queries"))  # an iterator would be empty the second time
     pairs = _pairs(x, x_prime, queries, natural(differing, "differing"))
     start = machine.start(x, x_prime)
     _require_feasible(_Search(machine, queries, Settled(), limit, pairs=pairs), start, rounds)

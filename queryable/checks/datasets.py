@@ -20,6 +20,7 @@ from queryable.checks.protection import (
     ROW,
     Protected,
 )
+from queryable.data import forms
 from queryable.data.facts import base_of
 from queryable.data.frozen import read_only
 from queryable.data.growing import Growing
@@ -38,6 +39,11 @@ class Described(Growing):
     def protects(self) -> Protected:
         """Who is protected: by default each row. Public."""
         return ROW
+
+    @property
+    def layout(self) -> str:
+        """Its columns with their types, in words; empty if they are not known. Public."""
+        return ""
 
     @property
     def made_of(self) -> tuple[Any, ...]:
@@ -81,6 +87,11 @@ class Described(Growing):
             TypeError: it does not give its rows; `gives_rows` is False then.
         """
         raise TypeError(f"{type(self).__name__} does not give its records")
+
+
+def layout_of(dataset: Any) -> str:
+    """The columns of a dataset with their types, in words; empty if there are none. Public."""
+    return dataset.layout if isinstance(dataset, Described) else forms.layout_of(base_of(dataset))
 
 
 def protected(dataset: Any) -> Any:

@@ -24,9 +24,9 @@ from queryable.effort import (
     is_out,
     is_quick,
     left_to_write,
-    quickly,
     require_short_receipts,
     take,
+    within_effort,
     write,
 )
 from queryable.errors import QueryError, UnknownQueryError
@@ -77,7 +77,7 @@ def require_script(
             or all together take too long, or are answered with too much.
     """
     run = Dry(mechanism)
-    with making_again(), quickly(is_quick(), STEPS // 4, left_to_write()) as left:
+    with making_again(), within_effort(is_quick(), STEPS // 4, left_to_write()) as left:
         _judge(run, queries, dataset)
     if is_quick():
         steps = ceil(times * left.taken)
@@ -172,7 +172,7 @@ class Dry(Standing):
 
     def opened(self, dataset: Any) -> Answer:
         """The opening answer."""
-        return self._told(Run(self._runs, Data.of(dataset), _COINS, standing=self))
+        return self._answer_of(Run(self._runs, Data.of(dataset), _COINS, standing=self))
 
     def asked(self, query: Query) -> Answer:
         """The answer to a query.
@@ -184,7 +184,7 @@ class Dry(Standing):
             raise not_the_owner(query)
         self._guesses = False
         try:
-            return self._told(Run(self._runs, query, _COINS, self._state, standing=self))
+            return self._answer_of(Run(self._runs, query, _COINS, self._state, standing=self))
         except UnknownQueryError:
             self.unknown = True
             raise
@@ -193,7 +193,7 @@ class Dry(Standing):
                 raise
         return UNSEEN
 
-    def _told(self, run: Run) -> Answer:
+    def _answer_of(self, run: Run) -> Answer:
         try:
             moved = run()
         except QueryError:

@@ -37,7 +37,7 @@ def late(run: Any, frames: list[Frame], error: BaseException) -> None:
         # A fault of a batch breaks the child alone.
         lost = bool(frames) and not wrong if run.atomic else frame.ran or frame.started
     if wrong:
-        leaves.bare(error)
+        leaves.without_context(error)
     if lost or not wrong:
         run.fault(error)
     try:

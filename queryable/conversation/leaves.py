@@ -137,7 +137,7 @@ class Executor(Outcomes, ABC):
             passes = spoilt is None and (self.atomic or type(step) is Pass)
             if passes and isinstance(fault, QueryError):
                 frame.ran = ran
-                self.note(Wrong(bare(fault)), step, frame, held)
+                self.note(Wrong(without_context(fault)), step, frame, held)
                 raise fault
             return self._failed(step, fault)
         finally:
@@ -268,7 +268,7 @@ def _ahead(dataset: Any, queries: Sequence[Query]) -> None:
     read_ahead(dataset, [each for each in found if isinstance(each, IntegerStatistic)])
 
 
-def bare(error: Any) -> Any:
+def without_context(error: Any) -> Any:
     """An error without traceback, cause and context, which may show data."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

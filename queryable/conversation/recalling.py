@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from queryable.conversation.standing import Standing
 from queryable.conversation.steps import LOST, Moved, Pass, Start, with_records
 from queryable.data.growing import launched_on
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import OWNERS, Answer, Failed, Launched, Query
 from queryable.randomness.coins import Coins
@@ -162,7 +162,9 @@ class Unplayed:
             DifferentAnswerError: an answer is not the logged one.
         """
         if self._played is None:
-            with quickly(False):  # these were admitted, perhaps for somebody who may take the time
+            with within_effort(
+                False
+            ):  # these were admitted, perhaps for somebody who may take the time
                 self._played = (self._run(ahead),)
         return self._played[0]
 

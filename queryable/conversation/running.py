@@ -47,7 +47,7 @@ from queryable.conversation.steps import (
 )
 from queryable.data.facts import Data
 from queryable.data.later import Later
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.faults import called
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import OWNERS, Failed, Update, addressed, not_the_owner
@@ -105,7 +105,7 @@ class Run(leaves.Executor):
 
     def again(self) -> Moved | None:
         """Hold it again, with what is not known `LOST`."""
-        with quickly(False):  # its steps were counted the first time
+        with within_effort(False):  # its steps were counted the first time
             return self(live=False, says=False)
 
     def __call__(  # noqa: PLR0912 (one loop, which most messages pass in few calls)

@@ -26,7 +26,7 @@ DEAD = Dead()
 ROOT = "root"
 
 
-def alive(moved: Moved | None) -> tuple[Any, Answer]:
+def state_left(moved: Moved | None) -> tuple[Any, Answer]:
     """A root's state and answer; `Dead` and `Failed()` if the mechanism is lost."""
     return (DEAD, Failed()) if moved is LOST else (moved.state, moved.answer)
 
@@ -37,7 +37,7 @@ def begin(mechanism: InteractiveMechanism[Any], dataset: Any, coins: Coins) -> t
         raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     coins = spawned(coins, 0)
     if mechanism.converses:
-        return _told(Run(mechanism, Data.of(dataset), coins))[:2]
+        return _reported(Run(mechanism, Data.of(dataset), coins))[:2]
     return _read(Start(ROOT, mechanism), mechanism, dataset, coins)
 
 
@@ -61,13 +61,13 @@ def advance_with_receipts(
         return DEAD, Failed(), ()
     coins = spawned(coins, number)
     if mechanism.converses:
-        return _told(Run(mechanism, query, coins, state))
+        return _reported(Run(mechanism, query, coins, state))
     return *_read(Pass(ROOT, query), mechanism, state, coins), ()
 
 
-def _told(run: Run) -> tuple[Any, Answer, tuple[Any, ...]]:
+def _reported(run: Run) -> tuple[Any, Answer, tuple[Any, ...]]:
     try:
-        state, answer = alive(run())
+        state, answer = state_left(run())
     finally:
         for fault in run.faults:
             report(fault)
@@ -80,10 +80,10 @@ def _read(
     moved, fault = leaves.read(step, mechanism, state, coins)
     try:
         if isinstance(fault, QueryError) and type(step) is Pass:
-            raise leaves.bare(fault)
+            raise leaves.without_context(fault)
         if fault is not None:
             report(fault)
-        return alive(moved)
+        return state_left(moved)
     finally:
         del fault  # its traceback has this frame
 

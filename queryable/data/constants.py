@@ -13,7 +13,7 @@ import numpy as np
 _EXACT = (bool, int, float, str, bytes, date, timedelta, np.datetime64, np.timedelta64)
 
 
-def plain(value: Any) -> Any:
+def python_constant(value: Any) -> Any:
     """Return an equal value of type bool, int, float, str, bytes, date, datetime or timedelta.
 
     numpy's datetime64 and timedelta64 are kept, and its other scalars become Python's. A time zone
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
             "give fractions of a microsecond as numpy.datetime64 or numpy.timedelta64: this "
             f"{kind.__name__} is not equal to any {type(rebuilt).__name__}"
         )
-    return plain(rebuilt)
+    return python_constant(rebuilt)
 
 
 def _of_subclass(value: Any) -> Any:

@@ -48,6 +48,35 @@ def _emptied(dataset: Any) -> Any:
     return dataset[:0] if grows and kind.__name__ in _SLICED else dataset
 
 
+_WORDS = {"b": "truth values", "i": "integers", "u": "integers", "f": "numbers", "M": "times"}
+_WORDS |= {"U": "texts", "S": "bytes", "m": "durations"}
+
+
+def layout_of(dataset: Any) -> str:
+    """The columns of data with their types, in words; empty if there are none.
+
+    Public: the types are those that `form_of` takes. The width of texts in an array is not told.
+    """
+    library = type(dataset).__module__.partition(".")[0]
+    if type(dataset) is dict:
+        named = [(name, _type_in_words(column)) for name, column in dataset.items()]
+    elif library in ("pandas", "polars") and hasattr(dataset, "columns"):
+        named = [(name, str(kind).partition("(")[0]) for name, kind in _types(dataset)]
+    elif library == "pyarrow" and hasattr(dataset, "columns"):
+        named = [(field.name, str(field.type).partition("<")[0]) for field in dataset.schema]
+    else:
+        return ""
+    return ", ".join(f"{name}: {kind}" if kind else str(name) for name, kind in named)
+
+
+def _types(frame: Any) -> Any:
+    return zip(frame.columns, frame.dtypes, strict=True)
+
+
+def _type_in_words(column: Any) -> str:
+    return _WORDS.get(column.dtype.kind, "") if isinstance(column, np.ndarray) else ""
+
+
 def store_of(dataset: Any) -> Store:
     """A store with a data set's records.
 

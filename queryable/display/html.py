@@ -20,6 +20,7 @@ from queryable.display.text import (
     refusals,
     spending,
     title,
+    used,
 )
 from queryable.optional import one_line
 
@@ -84,14 +85,14 @@ def _row(node: TreeNode, *, brief: bool = False) -> str:
     if more:
         row.append(f" <small>{escape(more)}</small>")
     if not brief:
-        row += map(_part, parts(node))
+        row += (_part(each, node.counts) for each in parts(node))
     return "".join(row)
 
 
-def _part(part: tuple[str, Fraction | None, str]) -> str:
+def _part(part: tuple[str, Fraction | None, str], counts: str) -> str:
     """A line for a part of an account, such as a block."""
     name, share, words = part
-    bar = "" if share is None else _measured(share, "own", f"{percent(share)} of its budget")
+    bar = "" if share is None else _measured(share, "own", "its", counts)
     return f"<br><small>{escape(name)}: </small>{bar}<small>{escape(words)}</small>"
 
 
@@ -101,14 +102,14 @@ def _bar(node: TreeNode) -> str:
         return ""
     own = node.account is not None
     whose = "its" if own else "its parent's"
-    return _measured(share, "own" if own else "cost", f"{percent(share)} of {whose} budget")
+    return _measured(share, "own" if own else "cost", whose, node.counts)
 
 
-def _measured(share: Fraction, kind: str, text: str) -> str:
-    label = escape(text)
+def _measured(share: Fraction, kind: str, whose: str, counts: str) -> str:
+    label = escape(f"{percent(share)} of {whose} {counts}")
     width = f"{float(100 * share):.4g}%"
     filled = f'<s style="width:{width}"></s>' if share else ""
     return (
         f'<em><u class="{kind}" role="img" aria-label="{label}" '
-        f'title="{label}">{filled}</u><small>{escape(percent(share))}</small></em>'
+        f'title="{label}">{filled}</u><small>{escape(used(share, counts))}</small></em>'
     )

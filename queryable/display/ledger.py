@@ -28,11 +28,13 @@ from queryable.display.nodes import (
 )
 from queryable.display.spreadsheet import as_csv, as_html, float_up
 from queryable.losses import Loss, Report
+from queryable.losses.numbers import whole
 from queryable.optional import full_name, one_line, public_name
 from queryable.receipts import own_loss
 from queryable.running.log import Log, Path, Record, Shape
 from queryable.running.telling import Tells
 from queryable.view import Exchange
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen
@@ -104,6 +106,9 @@ class LedgerRows(Sequence[LedgerRow]):
     def __getitem__(self, index: int | slice) -> "LedgerRow | LedgerRows":
         if isinstance(index, slice):
             return LedgerRows(self._rows[index])
+        if not -len(self) <= whole(index, "index") < len(self):
+            rows = f"{len(self):,} rows" if len(self) else "no rows: nothing has been launched"
+            raise IndexError(f"there is no row {quoted(index)}: the ledger has {rows}")
         return self._rows[index]
 
     def __len__(self) -> int:

@@ -91,6 +91,12 @@ class TreeNode:
         start, end = self.before.share(), self.receipt.account.share()
         return None if start is None or end is None else max(end - start, Fraction(0))
 
+    @property
+    def counts(self) -> str:
+        """What `share` is a share of: the budget, or what its rule adds up, such as rho."""
+        account = self.before if self.account is None else self.account
+        return (account.counts if isinstance(account, RunningTotal) else "") or "budget"
+
     def count(self) -> int:
         """Return the number of nodes in this subtree, including this one."""
         made = list(self.children.made())
@@ -98,11 +104,13 @@ class TreeNode:
 
 
 def asked_by(query: Any) -> str:
-    """Return the class of a query, with the statistic that it is about, if it has one."""
+    """Return the class of a query, with its statistic or its `target` in words, if it has one."""
     name = type(query).__name__
     try:
-        if isinstance(query.statistic, IntegerStatistic):
-            name = f"{name}: {query.statistic.asked}"
+        about = getattr(query, "statistic", None)
+        words = about.asked if isinstance(about, IntegerStatistic) else query.target
+        if isinstance(words, str) and words:
+            name = f"{name}: {words}"
     except Exception:  # a query of the user's own class
         pass
     return one_line(name, LONGEST_NAME, END_OF_NAME)

@@ -13,6 +13,7 @@ from queryable.checks.protection import RECORD, Protected, whom
 from queryable.display.nodes import TreeNode
 from queryable.display.siblings import tallied
 from queryable.errors import QueryError
+from queryable.losses import AdditiveLoss
 from queryable.optional import one_line
 from queryable.receipts import RunningTotal
 
@@ -70,10 +71,19 @@ def price(node: TreeNode) -> str:
     if node.account is not None and node.account.budget is not None:
         return str(node.account.budget)
     if node.claim is not None:
-        return str(node.claim)
+        return f"{node.claim}{_here(node)}"
     if node.account is not None:
         return "no limit"
     return "paid from its parent's budget" if node.runs is None else "no claim"
+
+
+def _here(node: TreeNode) -> str:
+    """Return what a launch was charged, if that is another number than its own claim."""
+    charged = None if node.receipt is None else node.receipt.charged
+    if not isinstance(charged, AdditiveLoss) or not isinstance(node.claim, AdditiveLoss):
+        return ""
+    alike = charged.parts[:1] == node.claim.parts[:1]
+    return "" if alike or charged.measure == node.claim.measure else f", here {charged}"
 
 
 def spending(node: TreeNode) -> str:
@@ -84,11 +94,12 @@ def spending(node: TreeNode) -> str:
 
 
 def _amounts(account: RunningTotal) -> str:
-    remaining = account.remaining()
-    text = f"spent {account.total()}"
+    """Return what is used and what is left, in one measure; and the loss, if that is in another."""
+    total, spent, remaining = account.total(), account.spent(), account.remaining()
     if account.remark:
-        return f"{text}: {account.remark}"
-    return text if remaining is None else f"{text}, remaining {remaining}"
+        return f"spent {total}: {account.remark}"
+    text = f"spent {spent}" if remaining is None else f"spent {spent}, remaining {remaining}"
+    return text if spent == total else f"{text}; the loss so far is {total}"
 
 
 def parts(node: TreeNode) -> list[tuple[str, Fraction | None, str]]:
@@ -148,6 +159,11 @@ def percent(share: Fraction) -> str:
     return f"{whole}%"
 
 
+def used(share: Fraction, counts: str) -> str:
+    """Return a share in percent, and of what if it is not of the budget as it is stated."""
+    return percent(share) if counts == "budget" else f"{percent(share)} of {counts}"
+
+
 def refusals(node: TreeNode) -> str:
     """Return the number of refused launches, as text."""
     return f"{node.refused:,} refused" if node.refused else ""
@@ -182,10 +198,15 @@ def _below(node: TreeNode, indent: str, quota: Quota) -> Iterator[str]:
 
 def _line(node: TreeNode) -> str:
     cost = node.cost
-    share = f"{percent(cost)} of its parent's budget" if cost is not None else ""
+    share = "" if cost is None else f"{percent(cost)} of its parent's {_parents(node)}"
     return "  ".join(
         filter(None, (title(node), one_line(node.about), price(node), share, *notes(node)))
     )
+
+
+def _parents(node: TreeNode) -> str:
+    """Return what the cost of a node is a share of, at its parent."""
+    return (node.before.counts if isinstance(node.before, RunningTotal) else "") or "budget"
 
 
 def _details(node: TreeNode, indent: str) -> list[str]:
@@ -193,13 +214,14 @@ def _details(node: TreeNode, indent: str) -> list[str]:
     if not text:
         return []
     margin = indent + ("|  " if node.children else "   ")
-    own = f"{margin}{_bar(node.share)}{text}"
-    return [own, *(f"{margin}  {name}: {_bar(share)}{words}" for name, share, words in parts(node))]
+    own = f"{margin}{_bar(node.share, node.counts)}{text}"
+    each = parts(node)
+    return [own, *(f"{margin}  {name}: {_bar(s, node.counts)}{words}" for name, s, words in each)]
 
 
-def _bar(share: Fraction | None) -> str:
+def _bar(share: Fraction | None, counts: str) -> str:
     if share is None:
         return ""
     filled = min(max(round(_BAR * share), int(share > 0)), _BAR if share >= 1 else _BAR - 1)
     bar = "#" * filled + "." * (_BAR - filled)
-    return f"[{bar}] {percent(share)}  "
+    return f"[{bar}] {used(share, counts)}  "

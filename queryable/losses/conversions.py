@@ -12,6 +12,7 @@ from math import exp, log, log1p, tanh
 
 from flint import arb
 
+from queryable.losses import joint_range
 from queryable.losses.numbers import round_down, round_up
 
 _remember = lru_cache(maxsize=4096)
@@ -64,6 +65,26 @@ def pure_to_gdp(epsilon: Fraction) -> Fraction:
 
 
 @_remember
+def response_to_approx(epsilon: Fraction, own: Fraction, delta: Fraction) -> Fraction:
+    """Return the least epsilon of (epsilon, own)-DP at a delta of at least `own`; tight.
+
+    It is log(e^epsilon - s*(1 + e^epsilon)), at least 0, with 1 - delta = (1 - own)*(1 - s). Every
+    mechanism with the loss is a postprocessing of the randomized response that reveals the bit with
+    probability `own` (Kairouz, Oh, Viswanath 2015), and this is the response's own profile.
+    """
+    if delta == own:
+        return epsilon
+    left = (1 - delta) / (1 - own)
+    if not left or round_up(lambda e: (e / 2).tanh(), epsilon) <= 1 - left:
+        return Fraction(0)
+
+    def least_epsilon(e: arb, kept: arb) -> arb:
+        return e + (kept - (1 - kept) * (-e).exp()).log()
+
+    return min(epsilon, max(Fraction(0), round_up(least_epsilon, epsilon, left)))
+
+
+@_remember
 def zcdp_to_approx(rho: Fraction, delta: Fraction) -> Fraction:
     """Return the least epsilon over all orders alpha of converting (alpha, rho*alpha)-RDP.
 
@@ -73,7 +94,7 @@ def zcdp_to_approx(rho: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     log_delta = log(delta.numerator) - log(delta.denominator)
     alpha = _best_order(float(min(rho, Fraction(10**100))), log_delta)
-    return rdp_to_approx(alpha, rho * alpha, delta)
+    return concentrated_to_approx(alpha, rho * alpha, delta)
 
 
 def _best_order(rho: float, log_delta: float) -> Fraction:
@@ -127,10 +148,20 @@ def distance_squared(divergence: Fraction) -> Fraction:
 
 @_remember
 def rdp_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
+    """Return the least epsilon of (alpha, loss)-Renyi DP at delta, near the tight one.
+
+    It is at most that of `concentrated_to_approx`.
+    """
+    most = concentrated_to_approx(alpha, loss, delta)
+    return joint_range.least_epsilon(alpha, loss, delta, most) if most else most
+
+
+@_remember
+def concentrated_to_approx(alpha: Fraction, loss: Fraction, delta: Fraction) -> Fraction:
     """Return r + log(1 - 1/alpha) - log(delta*alpha)/(alpha - 1) (Canonne et al. 2020, Prop 12).
 
     The result is 0 if the total variation distance, which is the least delta at epsilon = 0, is at
-    most delta.
+    most delta. It is nearly tight, and linear in r.
     """
     if distance_squared(loss) <= delta * delta:
         return Fraction(0)
@@ -233,6 +264,44 @@ def discrete_laplace_to_zcdp(sensitivity: Fraction, scale: Fraction) -> Fraction
         return width * s - (-(-width * s).expm1()) * s / s.sinh()
 
     return round_up(rho, sensitivity, scale)
+
+
+@_remember
+def discrete_gaussian_to_gdp(variance: Fraction) -> Fraction:
+    """Return 2*Phi^-1((1 + p)/2), the mu of integer Gaussian noise that is 0 with probability p.
+
+    It is tight for a sensitivity of 1. If a vector moves by integers of L2 norm D it is D*mu. mu is
+    about 1/sigma + 1/(24 sigma^3). Proof: docs/theory.md, the Gaussian DP of integer noise.
+    """
+
+    def narrow(v: arb) -> arb:
+        beside = 2 * _beside(1 / (2 * v))
+        return arb(8).sqrt() * (beside / (1 + beside)).erfcinv()
+
+    def wide(v: arb) -> arb:  # by Poisson's summation formula
+        total = (2 * arb.pi() * v).sqrt() * (1 + 2 * _beside(2 * arb.pi() ** 2 * v))
+        return arb(8).sqrt() * (1 / total).erfinv()
+
+    return round_up(wide if 2 * variance >= 1 else narrow, variance)
+
+
+def _beside(x: arb) -> arb:
+    """Return the sum of e^(-x k^2) over all k >= 1, for x >= 1."""
+    rest = (-169 * x).exp() * arb(1, 1)  # the terms from k = 13 on are at most twice the first
+    return sum(((-k * k * x).exp() for k in range(1, 13)), rest)
+
+
+@_remember
+def gdp_to_discrete_gaussian(mu: Fraction) -> Fraction:
+    """Return a variance at which integer noise is mu-GDP, near the least one for mu up to 2.
+
+    The noise is 0 with a probability of at most 1/sqrt(2 pi variance), by Poisson's summation.
+    """
+
+    def variance(m: arb) -> arb:
+        return (1 + arb(2) ** -38) / (2 * arb.pi() * (m / arb(8).sqrt()).erf() ** 2)
+
+    return round_up(variance, mu, bits=40)
 
 
 @_remember

@@ -249,7 +249,7 @@ def _spread(knots: Knots, most: int) -> list[int]:
     deltas = np.maximum((steep, flat), 0) + float(FLOOR)
     from_steep, from_flat = deltas.tolist()
 
-    def kept(share: float) -> list[int]:
+    def sides_within(share: float) -> list[int]:
         """Select greedily: the furthest side with a loss within the share, or the next side."""
         chosen = [0]
         while chosen[-1] < last and len(chosen) <= most:
@@ -264,8 +264,8 @@ def _spread(knots: Knots, most: int) -> list[int]:
         return chosen
 
     exponents = range(-480, 640)  # the share is 2**(exponent/8)
-    fits = bisect_left(exponents, True, key=lambda each: kept(2 ** (each / 8))[-1] == last)
-    return kept(2 ** (exponents[fits] / 8)) if fits < len(exponents) else [0, last]
+    fits = bisect_left(exponents, True, key=lambda each: sides_within(2 ** (each / 8))[-1] == last)
+    return sides_within(2 ** (exponents[fits] / 8)) if fits < len(exponents) else [0, last]
 
 
 def rounding(lower: Knots, upper: Callable[[Fraction], Fraction]) -> Fraction:

@@ -111,6 +111,16 @@ class Loss(ABC):
     def __add__(self, other: object) -> Self:
         return self.compose(other) if self._is_beside(other) else NotImplemented
 
+    def _uncomputed(self, other: object) -> Any:
+        if not isinstance(other, Loss | Number):
+            return NotImplemented
+        raise TypeError(
+            f"compute with the parameter, such as ZCDP(Fraction(1, 30)): {self} is a loss, and "
+            "losses are only added and compared"
+        )
+
+    __truediv__ = __mul__ = __rmul__ = __sub__ = __rsub__ = _uncomputed
+
     def _is_beside(self, other: object) -> bool:
         """Whether the other is a loss.
 
@@ -132,9 +142,10 @@ class Loss(ABC):
         Raises:
             ValueError: no theorem bounds it for this measure.
         """
-        if size == 0:
+        count = natural(size, "size")
+        if count == 0:
             return self.zero()
-        return self if size == 1 else self._group(size)
+        return self if count == 1 else self._group(count)
 
     def _group(self, size: int) -> Self:
         raise ValueError(f"no group bound is proven for {self}; state the privacy map at that d_in")

@@ -31,7 +31,7 @@ from queryable.losses.loss import (
     sealed,
     stated_in,
 )
-from queryable.losses.numbers import Number, exact, named, shown, sqrt_down, sqrt_up
+from queryable.losses.numbers import Number, exact, named, several, shown, sqrt_down, sqrt_up
 from queryable.wording.quoting import quoted
 
 
@@ -44,7 +44,7 @@ def total(losses: Iterable[Loss], measure: Measure) -> Loss:
     """Return the composition of losses of one measure that are fixed in advance."""
     composed = zero = zero_of(measure)
     parts = zero.parts if isinstance(zero, AdditiveLoss) else ()
-    for loss in losses:
+    for loss in several(losses, "losses"):
         if not stated_in(loss, measure):
             raise TypeError(f"{quoted(loss)} is not a value of {measure_name(measure)}")
         if isinstance(loss, AdditiveLoss):
@@ -82,6 +82,7 @@ class _OneNumber(_Simple):
 
         "Which rho is epsilon = 1 at delta = 1e-6?" is `ZCDP.within(ApproxDP(1, "1e-6"))`. The
         result is rounded down, and its conversion to the measure of `budget` is at most `budget`.
+        `composition.budget` keeps a part of delta back: `table.remaining()` is what it admits.
 
         Raises:
             ValueError: no theorem converts this measure to that of `budget`.
@@ -132,7 +133,7 @@ class PureDP(_OneNumber):
 
     def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
         if measure is ApproxDP:
-            return ApproxDP(self.epsilon, delta or Fraction(0))
+            return ApproxDP(self.epsilon, Fraction(0)).to(measure, delta)
         if measure is ZCDP:
             return ZCDP(conversions.pure_to_zcdp(self.epsilon))
         if measure is ApproxZCDP:
@@ -172,7 +173,8 @@ class ApproxDP(_Simple):
         if self.delta == 0 and measure is not ApproxDP:
             return PureDP(self.epsilon).to(measure, delta)
         if measure is ApproxDP and delta is not None and self.delta <= delta:
-            return ApproxDP(self.epsilon, delta)
+            stated = conversions.response_to_approx(self.epsilon, self.delta, delta)
+            return ApproxDP(stated, delta)
         if measure is ApproxZCDP and (delta is None or self.delta <= delta):
             rho = conversions.pure_to_zcdp(self.epsilon)
             return ApproxZCDP(rho, self.delta if delta is None else delta)

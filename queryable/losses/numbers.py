@@ -34,7 +34,9 @@ _LARGEST_MAGNITUDE = 2**14
 _LARGEST_EXPONENT = 400
 _LONGEST_TEXT = 1024
 _MOST_VALUES = 10**7
-_EXPECTED = "a finite number >= 0: an int, a Fraction, a Decimal, a float, or a string like '1/20'"
+_WRITTEN = "an int, a Fraction, a Decimal, a float, or a string like '1/20'"
+_EXPECTED = f"a finite number >= 0: {_WRITTEN}"
+EITHER_SIGN = f"a finite number: {_WRITTEN}"
 _ROUNDED = "≈"
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e([+-]?\d{1,6}))?", re.ASCII | re.IGNORECASE)
 _RATIO = re.compile(r"\+?(\d+)/(\d+)", re.ASCII)
@@ -49,10 +51,10 @@ class BeyondReachError(ArithmeticError, ValueError):
     """Raised if parameters are too large or too small for a formula."""
 
 
-def exact(value: object, name: str = "value") -> Fraction:
+def exact(value: object, name: str = "value", expected: str = _EXPECTED) -> Fraction:
     """Read `value` as an exact non-negative rational.
 
-    A float is read as its shortest repr, so `0.1` is one tenth.
+    A float is read as its shortest repr, so `0.1` is one tenth. Errors say what was `expected`.
 
     Raises:
         ValueError: a bool, NaN, infinite, negative, malformed, or an exponent beyond +-400.
@@ -63,21 +65,21 @@ def exact(value: object, name: str = "value") -> Fraction:
         if type(top) is int is type(bottom) and top >= 0:
             return value
     if isinstance(value, Fraction):
-        rational = _plain(value)
+        rational = _of_plain_ints(value)
     elif isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is the boolean {value}; it should be {_EXPECTED}")
+        raise ValueError(f"{name} is the boolean {value}; it should be {expected}")
     elif isinstance(value, int | np.integer):
         rational = _within_range(Fraction(_whole(value)), name)
     elif isinstance(value, float | np.floating):
-        rational = _read(repr(float(value)), name)
+        rational = _read(repr(float(value)), name, expected)
     elif isinstance(value, Decimal):
-        rational = _read(str(value), name)
+        rational = _read(str(value), name, expected)
     elif isinstance(value, str):
-        rational = _read(value.strip(), name)
+        rational = _read(value.strip(), name, expected)
     else:
-        raise TypeError(f"{name} is {quoted(value)}; it should be {_EXPECTED}")
+        raise TypeError(f"{name} is {quoted(value)}; it should be {expected}")
     if rational.numerator < 0:
-        raise ValueError(f"{name} is {quoted(value)}, negative; it should be {_EXPECTED}")
+        raise ValueError(f"{name} is {quoted(value)}, negative; it should be {expected}")
     return rational
 
 
@@ -129,12 +131,22 @@ def at_least_one(value: object, name: str, most: int | None = None) -> int:
     return count
 
 
+def whole(value: object, name: str) -> int:
+    """Read an integer of either sign."""
+    if not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} is {quoted(value)}; it should be an integer")
+    return _whole(value)
+
+
 def several(values: Iterable[Any], name: str) -> list[Any]:
     """Return the values as a list.
 
     Raises:
+        TypeError: it is no list of values.
         ValueError: there are more than 10**7 of them by `len`.
     """
+    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} is {quoted(values)}; it should be a list")
     if isinstance(values, Sized) and len(values) > _MOST_VALUES:
         raise ValueError(f"{name} has {len(values)} values; it should have {_MOST_VALUES} at most")
     return list(values)
@@ -145,7 +157,7 @@ def _whole(value: Any) -> int:
     return int.__int__(value) if isinstance(value, int) else int(value)
 
 
-def _plain(value: Fraction) -> Fraction:
+def _of_plain_ints(value: Fraction) -> Fraction:
     """Return a plain Fraction of plain ints, for the same reason."""
     top, bottom = value.numerator, value.denominator
     if type(value) is Fraction and type(top) is int and type(bottom) is int:
@@ -153,7 +165,7 @@ def _plain(value: Fraction) -> Fraction:
     return Fraction(_whole(top), _whole(bottom))
 
 
-def _read(text: str, name: str) -> Fraction:
+def _read(text: str, name: str, expected: str) -> Fraction:
     if len(text) <= _LONGEST_TEXT:
         if ratio := _RATIO.fullmatch(text):
             numerator, denominator = int(ratio[1]), int(ratio[2])
@@ -165,7 +177,7 @@ def _read(text: str, name: str) -> Fraction:
                     f"{name} is {quoted(text)}, an exponent beyond +-{_LARGEST_EXPONENT}"
                 )
             return _within_range(Fraction(text), name)
-    raise ValueError(f"{name} is {quoted(text)}; it should be {_EXPECTED}")
+    raise ValueError(f"{name} is {quoted(text)}; it should be {expected}")
 
 
 def _within_range(rational: Fraction, name: str) -> Fraction:

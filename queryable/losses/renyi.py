@@ -26,6 +26,9 @@ from queryable.losses.loss import (
 from queryable.losses.measures import ZCDP, ApproxDP, PureDP
 from queryable.losses.numbers import Number, named, several, shown
 
+_REFINED = 4
+"""So many orders of a curve are converted, those that are best by a nearly tight formula."""
+
 
 @sealed
 @family("RDP.at(8)")
@@ -192,7 +195,13 @@ class RenyiCurve(AdditiveLoss):
     def _to(self, measure: Measure, delta: Fraction | None) -> Loss | None:
         points = [RDP(*point) for point in zip(self.orders, self.epsilons, strict=True)]
         if measure is ApproxDP:
-            bounds = [point.to(ApproxDP, delta) for point in points]
+            chosen = required_delta(delta, self)
+            points.sort(
+                key=lambda each: conversions.concentrated_to_approx(
+                    each.alpha, each.epsilon, chosen
+                )
+            )
+            bounds = [point.to(ApproxDP, delta) for point in points[:_REFINED]]
             return min(bounds, key=lambda bound: getattr(bound, "epsilon", Fraction(0)))
         fitting = [point for point in points if point.measure == measure]
         return fitting[0] if fitting else None

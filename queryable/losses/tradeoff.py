@@ -18,7 +18,16 @@ from queryable.losses import conversions, curves
 from queryable.losses.curves import FLOOR, Knots
 from queryable.losses.loss import Loss, Measure, sealed
 from queryable.losses.measures import GDP, ApproxDP, PureDP
-from queryable.losses.numbers import Number, exact, natural, probability, round_down, round_up
+from queryable.losses.numbers import (
+    Number,
+    exact,
+    natural,
+    probability,
+    round_down,
+    round_up,
+    several,
+)
+from queryable.wording.quoting import quoted
 
 KNOTS = 256
 """The largest number of knots in a computed curve."""
@@ -29,10 +38,10 @@ _TAIL = 10  # Phi(-10) is far below FLOOR
 
 
 def _knots(points: Any) -> Knots:
-    try:
-        pairs = [(exact(alpha, "alpha"), exact(f, "f(alpha)")) for alpha, f in points]
-    except TypeError as error:
-        raise TypeError(f"knots should be pairs (alpha, f(alpha)) of numbers: {error}") from None
+    given = several(points, "knots")
+    if any(not isinstance(each, tuple | list) or len(each) != 2 for each in given):
+        raise TypeError(f"knots is {quoted(given)}; it should be pairs (alpha, f(alpha))")
+    pairs = [(exact(alpha, "alpha"), exact(f, "f(alpha)")) for alpha, f in given]
     return curves.checked(pairs)
 
 

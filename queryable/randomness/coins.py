@@ -8,7 +8,6 @@ siblings, so a seeded run replays whatever the order of the interleaved messages
 """
 
 from hashlib import shake_256
-from operator import index
 from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from queryable.randomness.entropy import random_bytes, random_word
 from queryable.randomness.laws import FairBits, Law
 from queryable.randomness.pools import Pools
+from queryable.wording.quoting import quoted
 
 T = TypeVar("T")
 Shape = int | tuple[int, ...]
@@ -124,6 +124,17 @@ class StreamCoins(_DrawingCoins):
         return shake_256(self._key + b"/bytes/%d" % self._strings).digest(count)
 
 
+def _seed(value: object) -> int:
+    if not isinstance(value, int | np.integer) or not int(value).bit_length() < _LONGEST_SEED:
+        raise TypeError(
+            f"seed is {quoted(value)}; it should be an integer below 2**{_LONGEST_SEED}"
+        )
+    return int(value)
+
+
+_LONGEST_SEED = 10_000
+
+
 class SeededCoins(StreamCoins):
     """Replayable coins for tests and audits. Anybody who knows the seed can compute the noise.
 
@@ -134,7 +145,7 @@ class SeededCoins(StreamCoins):
     __slots__ = ("_message", "_path", "_seed")
 
     def __init__(self, seed: int) -> None:
-        self._start(index(seed), (), 0)
+        self._start(_seed(seed), (), 0)
 
     def _start(self, seed: int, path: tuple[ChildId, ...], message: int) -> None:
         self._seed, self._path, self._message = seed, path, message

@@ -49,6 +49,16 @@ class Law(ABC, Generic[T]):
     def sample(self, source: FairBits) -> T:
         """Return one draw."""
 
+    @property
+    def gaussian_variance(self) -> Fraction | None:
+        """v if the law is that of integers with weights exp(-x^2 / (2 v)), else None."""
+        return None
+
+    @property
+    def laplace_scale(self) -> Fraction | None:
+        """b if the law is that of integers with weights exp(-|x| / b), else None."""
+        return None
+
     def sample_many(self, source: FairBits, count: int) -> np.ndarray[Any, Any]:
         """Return `count` independent draws: int64 if they fit, else Python integers."""
         draws = [self.sample(source) for _ in range(count)]

@@ -14,15 +14,15 @@ import attrs
 
 from queryable.conversation import LOST
 from queryable.conversation.recalling import Recall, making_again
-from queryable.conversation.stepping import DEAD, alive
+from queryable.conversation.stepping import DEAD, state_left
 from queryable.errors import HandleError, QueryError
 from queryable.faults import enter
 from queryable.messages import Answer, Launched, Query
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.journal import Message, Past
+from queryable.running.many import exchanges_of
 from queryable.running.moments import Flight, answer_to
 from queryable.running.root import MemoryRoot
-from queryable.running.together import exchanges_of
 from queryable.view import Exchange
 
 
@@ -53,7 +53,7 @@ def fold_update(root: MemoryRoot, message: Query, coins: SealedCoins, *, dead: b
             growing = root.growth(message, coins, Recall(None, operator.eq))
             try:
                 with making_again():
-                    state, _ = alive(growing())
+                    state, _ = state_left(growing())
             except QueryError as error:
                 raise other_versions() from error
         root.resume(attrs.evolve(now, state=state, coins=coins.answered(None)))
@@ -88,13 +88,13 @@ def _fold(root: MemoryRoot, pasts: Iterable[Past]) -> None:
         flight = root.flight(past.message, past.recall)
         state, answer = flight.before.state, past.answer
         if past.dead:
-            state, answer = alive(LOST)
+            state, answer = state_left(LOST)
         elif past.recall is not None:
             try:
-                state, answer = alive(_made_again(flight))
+                state, answer = state_left(_made_again(flight))
             except QueryError as error:
                 raise other_versions() from error
-        told = flight.told(answer)
+        told = flight.exchanges(answer)
         if _receipts(told) < past.charges:
             told = tuple(map(_with_receipt, told, past.receipted()))
         _require_same(answer_to(flight.query, told), past.answer)

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from queryable.messages import Answer, Launched
 from queryable.randomness.coins import ChildId
+from queryable.wording.quoting import quoted
 
 Path = tuple[ChildId, ...]
 H = TypeVar("H")
@@ -61,6 +62,9 @@ class Children(Mapping[ChildId, H]):
         self._handle = handle
 
     def __getitem__(self, child: ChildId) -> H:
+        if not isinstance(child, int | str) or child not in self._openings:
+            known = ", ".join(map(repr, [*self._openings][:5])) or "there are none yet"
+            raise KeyError(f"there is no child {quoted(child)}; children by id: {known}")
         return self._handle(child, self._openings[child])
 
     def __iter__(self) -> Iterator[ChildId]:

@@ -5,13 +5,14 @@ anything is read, and its answer is announced before the analyst gets it. Does n
 journal keeps what it is told.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import attrs
 
 from queryable.conversation.recalling import Recall
 from queryable.messages import Answer, Query
+from queryable.randomness.coins import ChildId
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.handles import Path
 from queryable.view import Exchange
@@ -83,6 +84,12 @@ class Journal(Protocol):
 
     def void(self) -> None:
         """The last message was wrong or only asked for a report; it is no part of the history."""
+
+    def time_of(self, entry: int) -> int | None:
+        """The second, since 1970, in which the message of an entry came; None if it is unknown."""
+
+    def people(self) -> Mapping[ChildId, str]:
+        """Who has which child of the root."""
 
 
 @attrs.frozen

@@ -7,9 +7,9 @@ can be restored exactly. An exchange that cannot be packed is kept as it is. Exc
 again when they are read. After a restart, an entry may be a place in a ledger, from which the
 exchange is read. What an entry tells a display (`Tells`) is known without its exchange.
 
-A poll is a query that changed no state and was answered with a report, a bool or a measure. Polls
-follow from the rest of the view, so only the last `POLLS` of them are kept, and the last report of
-each mechanism.
+A poll is a query that changed no state and was answered with a report, a loss, a bool or a measure
+(`telling`). Polls follow from the rest of the view, so only the last `POLLS` of them are kept, and
+the last report of each mechanism.
 """
 
 from array import array
@@ -20,21 +20,16 @@ from typing import Any
 
 import attrs
 
-from queryable.losses import Report
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
     Answer,
-    CanAfford,
     Launch,
     Launched,
-    MeasureQuery,
     PrivacyLossQuery,
-    Stated,
 )
 from queryable.randomness.coins import ChildId
 from queryable.receipts import Receipt, RunningTotal
 from queryable.running.telling import Tells
-from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from queryable.view import Exchange
 
 Path = tuple[ChildId, ...]
@@ -313,17 +308,6 @@ class Record:
 def _ranges(start: int, stop: int) -> Iterator[range]:
     for first in range(start, stop, PIECE):
         yield range(first, min(first + PIECE, stop))
-
-
-def is_poll(exchange: Exchange) -> bool:
-    """Whether an exchange that changed no state is a poll."""
-    if isinstance(exchange.query, CanAfford):
-        return isinstance(exchange.answer, bool)
-    if isinstance(exchange.query, PrivacyLossQuery | BlockLossQuery):
-        return isinstance(exchange.answer, Report)
-    if isinstance(exchange.query, MeasureQuery):
-        return isinstance(exchange.answer, Stated)
-    return isinstance(exchange.query, BlocksQuery) and isinstance(exchange.answer, tuple)
 
 
 def _is_report(exchange: Exchange) -> bool:

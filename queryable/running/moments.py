@@ -17,7 +17,7 @@ import numpy as np
 from immutables import Map
 
 from queryable.conversation import LOST, Moved, Run
-from queryable.conversation.stepping import alive, receipts_of
+from queryable.conversation.stepping import receipts_of, state_left
 from queryable.data.frozen import read_only
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import (
@@ -28,17 +28,18 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
-    bare,
     is_many,
+    without_receipts,
 )
-from queryable.randomness.coins import Coins
+from queryable.randomness.coins import ChildId, Coins
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.blocks import Named as Blocks
 from queryable.running.handles import Path
 from queryable.running.journal import Journal, Message
-from queryable.running.log import Log, Record, is_poll
+from queryable.running.log import Log, Record
+from queryable.running.many import exchanges_of
 from queryable.running.names import KnownNames, Named, Names
-from queryable.running.together import exchanges_of
+from queryable.running.telling import is_poll
 from queryable.view import Exchange
 
 
@@ -83,7 +84,7 @@ class Flight:
         names = tuple(None if each is None else each[0] for each in self.names)
         return Message(self.path, self.query, names, self.coins)
 
-    def told(self, answer: Answer) -> tuple[Exchange, ...]:
+    def exchanges(self, answer: Answer) -> tuple[Exchange, ...]:
         """The exchanges of the message."""
         return exchanges_of(self.path, self.query, answer, receipts_of(self.run))
 
@@ -107,8 +108,8 @@ class Moments:
 
         Until that assignment, the exchanges are beyond the valid part of the log.
         """
-        now, (state, answer) = flight.before, alive(moved)
-        told = flight.told(answer)
+        now, (state, answer) = flight.before, state_left(moved)
+        told = flight.exchanges(answer)
         coins = now.coins
         if type(coins) is SealedCoins:  # there is a journal with these only
             poll = state is now.state and all(map(is_poll, told))
@@ -175,13 +176,13 @@ class Moments:
             try:
                 if self.journal is not None:
                     self.journal.check(told)
-                return state, told, coins.answered(bare(answer_to(flight.query, told)))
+                return state, told, coins.answered(without_receipts(answer_to(flight.query, told)))
             except Exception as fault:
                 if not stands:
                     raise
                 run.faults.append(fault)
-            state, answer = alive(stands.pop(0)())
-            told = flight.told(answer)
+            state, answer = state_left(stands.pop(0)())
+            told = flight.exchanges(answer)
 
     def resume(self, moment: Moment) -> None:
         """Go on from another moment, which a log has led to; no message runs."""
@@ -217,6 +218,15 @@ class Moments:
     def state(self) -> Any:
         """The state of what the root runs: a `Node`, or `Dead`."""
         return self._present().state
+
+    @property
+    def people(self) -> Mapping[ChildId, str]:
+        """Who has which child of the root; nobody is known without a journal."""
+        return {} if self.journal is None else self.journal.people()
+
+    def time_of(self, entry: int) -> int | None:
+        """The second, since 1970, in which the message of an entry came; None if it is unknown."""
+        return None if self.journal is None else self.journal.time_of(entry)
 
     def exchanges(self) -> Iterator[Exchange]:
         """The exchanges that are kept, in order."""

@@ -16,12 +16,13 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
+from queryable.checks.datasets import layout_of
 from queryable.checks.held import require_nested
 from queryable.checks.protection import Protected
 from queryable.conversation import LOST, Data, Run
 from queryable.conversation.alone import Alone, Same, coins_of, run_as_root
 from queryable.conversation.recalling import Recall
-from queryable.conversation.stepping import DEAD, ROOT, alive, receipts_of
+from queryable.conversation.stepping import DEAD, ROOT, receipts_of, state_left
 from queryable.data.growing import batch_of, form_of
 from queryable.errors import HandleError, MechanismFault, QueryError, ReentrantQueryError
 from queryable.faults import FAULTS, enter, is_interrupt, raise_interrupt
@@ -35,8 +36,8 @@ from queryable.messages import (
     Query,
     Update,
     addressed,
-    bare,
     unnested,
+    without_receipts,
 )
 from queryable.optional import require_growing
 from queryable.randomness.coins import Coins
@@ -83,7 +84,7 @@ class MemoryRoot(Moments):
         self.coins = coins
         self.on_fault = on_fault
         self.protects = protects
-        self._form = form_of(dataset)
+        self._form, self.layout = form_of(dataset), layout_of(dataset)
         self.handles: Handles[Any] = Handles()
         self._messages = 0
         self._process = os.getpid()
@@ -95,13 +96,13 @@ class MemoryRoot(Moments):
     def _begin(self, dataset: Any, run: Run) -> None:
         enter(run.faults)
         coins = self.coins
-        state, answer = alive(run())
+        state, answer = state_left(run())
         if isinstance(coins, SealedCoins):
             try:
-                coins = coins.answered(bare(answer))
+                coins = coins.answered(without_receipts(answer))
             except Exception as fault:  # the answer cannot be written, and data may have been read
                 run.faults.append(fault)
-                state, answer = alive(LOST)
+                state, answer = state_left(LOST)
                 coins = coins.answered(answer)
         self.opening = as_read_only(answer)
         self._now = Moment(state, coins, blocks=at_first(dataset))
@@ -214,7 +215,7 @@ class MemoryRoot(Moments):
         run = Run(self._runs, message, coins_of(self._runs, coins, number), before.state)
         run.faults = faults
         enter(faults)
-        state, _ = alive(run())
+        state, _ = state_left(run())
         if any(map(is_interrupt, faults)):
             return
         if journal is not None:
@@ -284,7 +285,9 @@ class MemoryRoot(Moments):
         if before.state is DEAD:
             return self.commit(flight, LOST)
         if journal is not None:
-            run.announce(lambda moved: journal.intend(flight.message, flight.told(alive(moved)[1])))
+            run.announce(
+                lambda moved: journal.intend(flight.message, flight.exchanges(state_left(moved)[1]))
+            )
         self._now = flight
         try:
             moved = run()

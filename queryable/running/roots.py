@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from queryable.checks.protection import Protected
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Query
+from queryable.randomness.coins import ChildId
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Record
 from queryable.view import Exchange
@@ -29,6 +30,17 @@ class Root(Protocol):
     @property
     def protects(self) -> Protected:
         """Who is protected, in words."""
+
+    @property
+    def layout(self) -> str:
+        """The columns of the data with their types, in words; empty if they are not known."""
+
+    @property
+    def people(self) -> Mapping[ChildId, str]:
+        """Who has which child of the root, as far as it is known here."""
+
+    def time_of(self, entry: int) -> int | None:
+        """The second, since 1970, in which the message of an entry came; None if it is unknown."""
 
     @property
     def handles(self) -> Handles[Any]:

@@ -1,7 +1,7 @@
 """What a handle shows of its tree of mechanisms: the view, and what follows from it.
 
-Responsible for the tree, the ledger and the explanation from a handle down. They are functions of
-the recorded exchanges: nothing is asked, and nothing is charged.
+Responsible for the tree, the ledger, the explanation and the report from a handle down. They are
+functions of the recorded exchanges: nothing is asked, and nothing is charged.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from queryable.view import View
 if TYPE_CHECKING:
     from queryable.display.ledger import LedgerRows
     from queryable.display.nodes import TreeNode
+    from queryable.display.report import UsageReport
 
 
 class Displayed:
@@ -65,6 +66,25 @@ class Displayed:
         from queryable.display.explanation import explained
 
         return explained(self.node, self._root.protects, nested=self._path != ())
+
+    def report(self) -> "UsageReport":
+        """A report for a data protection officer: who is protected and how, and who asked what.
+
+        It has the questions with their answers, costs and totals, and on a ledger the time of each
+        and who asked. `to_markdown()`, `to_html()` and `to_csv()` are texts, and `write("a.xlsx")`
+        writes a file.
+        """
+        from queryable.display.report import report_of
+
+        root = self._root
+        record, names = root.record()
+        return report_of(
+            *(self.node, root.protects, record, names),
+            layout=root.layout,
+            people=root.people,
+            time_of=root.time_of,
+            path=self._path,
+        )
 
     def _repr_html_(self) -> str:
         from queryable.display.html import as_html

@@ -12,6 +12,18 @@ from queryable.streams.blocks import BlockName, Last, LaunchOver
 A = TypeVar("A")
 
 
+def launch_of(
+    mechanism: InteractiveMechanism[Any], blocks: Sequence[BlockName] | Last | None
+) -> Launch | LaunchOver:
+    """A launch; over blocks, if some are named."""
+    return Launch(mechanism) if blocks is None else LaunchOver(mechanism, _as_now(blocks))
+
+
+def _as_now(blocks: Any) -> Any:
+    """The blocks as a value: a list might change later."""
+    return tuple(blocks) if type(blocks) is list else blocks
+
+
 class OverBlocks(ABC):
     """The methods of `Queryable` for blocks of data."""
 
@@ -58,5 +70,4 @@ class OverBlocks(ABC):
 
         Raises: as `launch`; a refusal names the blocks that cannot pay.
         """
-        named = tuple(blocks) if type(blocks) is list else blocks  # a list might change later
-        return self._launched(LaunchOver(mechanism, named, d_out), name)
+        return self._launched(LaunchOver(mechanism, _as_now(blocks), d_out), name)

@@ -9,15 +9,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from queryable.answers.released import Released
-from queryable.errors import QueryError, UnknownQueryError
+from queryable.checks.affordable import in_digits, least_within
+from queryable.errors import QueryError, QueryRefusedError, UnknownQueryError
 from queryable.faults import named
-from queryable.losses import Loss
+from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses.loss import genuine
 from queryable.losses.numbers import Number
 from queryable.mechanism import Measurement
-from queryable.messages import Launch, MeasureQuery, Query, Stated
+from queryable.messages import CanAfford, MeasureQuery, Query, RemainingQuery, Stated
 from queryable.statistics import Releasable
 from queryable.streams.blocks import BlockName, Last
-from queryable.verbs.over_blocks import OverBlocks
+from queryable.verbs.over_blocks import OverBlocks, launch_of
+
+_OF_ONE_NUMBER = (PureDP, ApproxDP, ZCDP, ApproxZCDP, GDP)
+"""Losses that are one number, and perhaps a delta."""
 
 
 def require_one_aim(within: Any, loss: Any) -> None:
@@ -63,6 +68,11 @@ def chosen(
     """
     if not isinstance(stated, Stated):
         raise QueryError("release from a filter, such as FiltCon(budget): nothing launches here")
+    if isinstance(loss, _OF_ONE_NUMBER) and genuine(loss) and not loss.parts[0]:
+        raise QueryError(
+            f"loss is {loss}, and no noise is large enough for that; if it is what is left, the "
+            "budget is spent"
+        )
     try:
         return statistic.measurement(
             stated.measure, stated.d_in, within=within, confidence=confidence, loss=loss
@@ -85,7 +95,7 @@ class Releasing(OverBlocks):
         statistic: Releasable,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
         name: str | None = None,
         blocks: Sequence[BlockName] | Last | None = None,
@@ -99,16 +109,17 @@ class Releasing(OverBlocks):
             statistic: a statistic of a table, such as `Count()` or `table.mean("age", 0, 100)`.
             within: the half-width of the confidence interval of each number, in the estimate's own
                 units. The cheapest noise that reaches it is added.
-            confidence: the confidence of `within`. For quantiles it is that of their intervals,
-                and None leaves them out.
+            confidence: the confidence of `within`, by default 0.95. A quantile has an interval only
+                if it is given; the interval takes four fifths of the loss from the estimate.
             loss: what the release may lose at most, in the budget's measure, or in another one from
                 which a theorem leads there. `ZCDP(..)` stands for Gaussian noise, `PureDP(..)` for
-                Laplace noise.
+                Laplace noise. `table.remaining()` is all that is left.
             name: as for `launch`: under a name that was used before, the same answer is returned.
             blocks: the blocks of the data to read, as for `launch_over`.
 
         Raises: as `launch`, and
             QueryError: an argument is wrong; nothing has been read or charged.
+            QueryRefusedError: the budget does not pay for it; says which `within` would fit now.
 
         Examples:
             >>> from composition import budget
@@ -122,11 +133,75 @@ class Releasing(OverBlocks):
         """
         require_one_aim(within, loss)
         require_releasable(statistic)
-        measurement = chosen(statistic, self._stated(), within, confidence, loss)
-        if blocks is not None:
-            return self.launch_over(measurement, blocks, name=name)
-        released: Released = self._launched(Launch(measurement), name)
+        stated = self._stated()
+        measurement = chosen(statistic, stated, within, confidence, loss)
+        try:
+            released: Released = self._launched(launch_of(measurement, blocks), name)
+        except QueryRefusedError as refusal:
+            fits = self._what_fits(statistic, stated, within, confidence, blocks)
+            if not fits:
+                raise
+            raise refusal.advised(fits) from None
         return released
+
+    def remaining(self, *, blocks: Sequence[BlockName] | Last | None = None) -> Loss:
+        """What the budget still permits: the largest loss of one more launch.
+
+        It is stated in the measure that launches state their loss in, and rounded down, so
+        `release(statistic, loss=table.remaining())` is admitted, and uses what is left. Under
+        `budget(epsilon, delta)` that is a rho, and the delta of launches that have one. Nothing is
+        charged, and it depends on what was launched alone.
+
+        Args:
+            blocks: the blocks of the data that the launch would read, as for `launch_over`.
+
+        Raises:
+            QueryError: there is no budget here: this is an odometer, or launches nothing.
+
+        Examples:
+            >>> from composition import budget
+            >>> from mechanisms import Count
+            >>> from queryable import Queryable
+            >>> table = Queryable(budget(epsilon=1, delta="1e-6"), {"age": [31, 47, 62]})
+            >>> print(table.remaining())
+            ApproxZCDP(rho≈0.0241, delta=1e-07)
+            >>> last = table.release(Count(), loss=table.remaining())
+        """
+        try:
+            left: Loss = self.ask(RemainingQuery(blocks))
+        except UnknownQueryError as error:
+            raise QueryError(f"nothing here has a budget for launches: {error}") from None
+        return left
+
+    def _what_fits(
+        self,
+        statistic: Releasable,
+        stated: Any,
+        within: Number | None,
+        confidence: Number | None,
+        blocks: Sequence[BlockName] | Last | None,
+    ) -> str:
+        """How to ask for a refused statistic so that it is admitted now; empty if it cannot be.
+
+        Args:
+            within: None if a loss was asked for.
+        """
+        try:
+            left = self.remaining(blocks=blocks)
+            if left <= left.zero():
+                return ""
+            width = least_within(statistic, stated, confidence, left)
+            if width is not None and within is not None:
+                text = f"within={in_digits(width)} fits now"
+                fitting = chosen(statistic, stated, width, confidence, None)
+            else:
+                about = "" if width is None else f", ±{in_digits(width)}"
+                text = f"loss=remaining() fits now{about}"
+                fitting = chosen(statistic, stated, None, confidence, left)
+            admitted = self.ask(CanAfford(launch_of(fitting, blocks)))
+        except QueryError:
+            return ""
+        return f"nothing was read or charged; {text}" if admitted else ""
 
     def _stated(self) -> Any:
         """The answer to `MeasureQuery`, or None."""

@@ -1,16 +1,20 @@
 """Several launches, queries or releases at once: what the handle has for them.
 
 Responsible for the methods. How a message with several entries is sent is in
-`queryable.running.together`.
+`queryable.running.many`.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import attrs
+
+from queryable.answers.released import Released
+from queryable.errors import QueryError
 from queryable.losses import Loss
 from queryable.losses.numbers import Number
-from queryable.mechanism import InteractiveMechanism
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import (
     Answer,
     AskMany,
@@ -24,12 +28,16 @@ from queryable.messages import (
     entry,
 )
 from queryable.running.handles import Path
+from queryable.running.many import tell_many
 from queryable.running.names import checked_names
 from queryable.running.roots import Root
-from queryable.running.together import tell_many
 from queryable.statistics import Releasable
 from queryable.streams.blocks import BlockName, Last, LaunchOver
+from queryable.verbs.over_blocks import launch_of
+from queryable.verbs.plans import ReleasePlan
 from queryable.verbs.releasing import Releasing, chosen, require_one_aim, require_releasable
+
+_ADVISED = 8  # to find what would fit takes longer than a refusal
 
 
 class Several(Releasing):
@@ -73,7 +81,7 @@ class Several(Releasing):
             for each in entries_in(mechanisms)
         ]
         called = checked_names(None if names is None else entries_in(names), len(given))
-        return self._told(self._path, LaunchMany(given), called) if given else ()
+        return self._outcomes(self._path, LaunchMany(given), called) if given else ()
 
     def ask_many(self, queries: Iterable[Query]) -> tuple[Any, ...]:
         """Ask several queries: the same as one `ask` after the other, in fewer scans.
@@ -87,9 +95,9 @@ class Several(Releasing):
             QueryError: a query is wrong; nothing has changed. It says which, counted from 0.
         """
         given = entries_in(queries)
-        return self._told(self._path, AskMany(given), ()) if given else ()
+        return self._outcomes(self._path, AskMany(given), ()) if given else ()
 
-    def _told(
+    def _outcomes(
         self, path: Path, query: LaunchMany | AskMany, names: tuple[str | None, ...]
     ) -> tuple[Any, ...]:
         told = tell_many(self._root, path, query, names)
@@ -97,10 +105,10 @@ class Several(Releasing):
 
     def release_many(
         self,
-        statistics: Iterable[Releasable],
+        statistics: Iterable[Releasable] | ReleasePlan,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
         names: Iterable[str | None] | None = None,
         blocks: Sequence[BlockName] | Last | None = None,
@@ -108,8 +116,10 @@ class Several(Releasing):
         """Release several statistics of a table, each as by `release`, in as few scans as possible.
 
         Args:
+            statistics: statistics, or a plan of `composition.advice.plan`, which says what each
+                release may cost.
             within, confidence, loss: for each statistic, as in `release`.
-            names: as in `launch_many`.
+            names: as in `launch_many`; by default those of the plan.
             blocks: the blocks of the data to read, the same for all, as for `launch_over`.
 
         Returns:
@@ -117,6 +127,8 @@ class Several(Releasing):
 
         Raises: as `release`; the error says which statistic is wrong, counted from 0.
         """
+        if isinstance(statistics, ReleasePlan):
+            return self._planned(statistics, within, loss, names, blocks)
         require_one_aim(within, loss)
         given, measurements = entries_in(statistics), []
         for place, statistic in enumerate(given):
@@ -126,10 +138,34 @@ class Several(Releasing):
         for place, statistic in enumerate(given):
             with entry(place):
                 measurements.append(chosen(statistic, stated, within, confidence, loss))
-        if blocks is None:
-            return self.launch_many(measurements, names=names)
-        over = [LaunchOver(each, blocks) for each in measurements]
-        return self.launch_many(over, names=names)
+        outcomes = list(self._released(measurements, names, blocks))
+        refused = [place for place, each in enumerate(outcomes) if isinstance(each, Refused)]
+        for place in refused[:_ADVISED]:
+            fits = self._what_fits(given[place], stated, within, confidence, blocks)
+            if fits:
+                outcomes[place] = attrs.evolve(outcomes[place], instead=fits)
+        return tuple(outcomes)
+
+    def _planned(
+        self,
+        plan: ReleasePlan,
+        within: Number | None,
+        loss: Loss | None,
+        names: Iterable[str | None] | None,
+        blocks: Sequence[BlockName] | Last | None,
+    ) -> tuple[Any, ...]:
+        if within is not None or loss is not None:
+            raise QueryError("leave within and loss out: the plan says what each release may cost")
+        named = [row.name for row in plan] if names is None else names
+        return self._released([row.measurement for row in plan], named, blocks)
+
+    def _released(
+        self,
+        measurements: Sequence[Measurement[Released]],
+        names: Iterable[str | None] | None,
+        blocks: Sequence[BlockName] | Last | None,
+    ) -> tuple[Any, ...]:
+        return self.launch_many([launch_of(it, blocks) for it in measurements], names=names)
 
     def _outcome(self, path: Path, answer: Answer) -> Any:
         """One of several answers: a refusal or failure is its value, so that none is lost."""

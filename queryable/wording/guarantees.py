@@ -37,7 +37,7 @@ def documented(kind: type) -> Guarantee:
     summary = kind.__doc__ if isinstance(kind.__doc__, str) else ""
     first = inspect.cleandoc(summary).split("\n\n")[0] if summary else ""
     return Guarantee(
-        _plain(first),
+        _one_line(first),
         *(found.get(name, "") for name in ("Claim", "Theorem", "Assumes")),
     )
 
@@ -58,8 +58,8 @@ def _entries(doc: str) -> dict[str, str]:
         elif name and len(line) - len(line.lstrip()) >= depth:
             entries[name].append(line)
     # a proof is for those who read the source
-    return {n: _plain(" ".join(lines)).split(" The proof")[0] for n, lines in entries.items()}
+    return {n: _one_line(" ".join(lines)).split(" The proof")[0] for n, lines in entries.items()}
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.replace("`", "").split())

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 
 _LONGEST = 60
 
@@ -16,6 +17,13 @@ def quoted(value: object) -> str:
     except Exception:  # also a RecursionError, and an int of too many digits
         return f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def truth(value: object, name: str) -> bool:
+    """Read an argument that is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} is {quoted(value)}; it should be True or False")
+    return bool(value)
 
 
 def an_instance(kind: type) -> Callable[[Any, Any, Any], None]:

@@ -120,7 +120,6 @@ class Form:
         return attrs.evolve(self, columns={name: self.columns[name] for name in names})
 
     def table(self, rows: list[Any]) -> Any:
-        """The table with these rows."""
         columns = self.columns.items()
         return self.assemble(
             {name: each.make([row[name] for row in rows]) for name, each in columns}
@@ -210,7 +209,6 @@ def structured(columns: dict[str, Any]) -> Any:
 
 
 def pandas(dtype: Any, usual: list[Any], odd: list[Any]) -> Column:
-    """A pandas column."""
     return Column(lambda cells: pd.Series(cells, dtype=dtype), usual, odd)
 
 
@@ -252,7 +250,6 @@ NULLABLE = {
 
 
 def arrow(kind: Any, usual: list[Any], odd: list[Any]) -> Column:
-    """An Arrow column."""
     return Column(lambda cells: pa.chunked_array([pa.array(cells, type=kind)]), usual, [None, *odd])
 
 
@@ -296,7 +293,6 @@ def as_pandas(column: Column) -> Column:
 
 
 def polars(kind: Any, usual: list[Any], odd: list[Any]) -> Column:
-    """A polars column."""
     return Column(lambda cells: pl.Series(cells, dtype=kind, strict=True), usual, [None, *odd])
 
 

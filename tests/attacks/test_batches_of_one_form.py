@@ -21,7 +21,7 @@ from mechanisms import Count, Gaussian, Laplace, Total, TreeCounter
 from queryable import ZCDP, Launch, MechanismFault, PureDP, Queryable, QueryError, UserLevel
 from queryable.streams.blocks import BlocksQuery
 from tests.attacks.hostile_tables import objects
-from tests.attacks.test_cascading_accounts import Silent
+from tests.attacks.test_individual import Silent
 
 CELLS: dict[str, list[list[Any]]] = {
     "numbers": [[], [25], [25] * 9 + [2**63], [1, 2.5], [10**400], [True], [1, None], [0.5]],

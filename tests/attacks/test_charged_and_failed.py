@@ -15,7 +15,7 @@ import composition as c
 import mechanisms as m
 from curator.codec import QUERIES
 from mechanisms.frugal.combined import Combined
-from mechanisms.frugal.together import GaussiansTogether
+from mechanisms.frugal.joint_launch import GaussiansTogether
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import MOST_ELEMENTS, _same
 from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
@@ -36,9 +36,9 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.errors import CodecError
-from queryable.messages import AskMany, CloseBlock, LaunchMany, MeasureQuery
+from queryable.messages import AskMany, CloseBlock, LaunchMany, MeasureQuery, RemainingQuery
 from queryable.streams.blocks import BlockLossQuery
 
 ROWS = {"age": np.array([20, 30, 40, 50]), "city": np.array(["a", "b", "a", "c"])}
@@ -99,6 +99,7 @@ NEVER_BUILT: dict[str, Callable[[], Any]] = {
     "best of what is lost": lambda: of_list(Launch(LAPLACE), PrivacyLossQuery()),
     "best of what is lost, as an estimate": lambda: of_list(PrivacyLossQuery(), of="estimate"),
     "best of a measure": lambda: of_list(Ask(0, MeasureQuery())),
+    "best of what is left": lambda: of_list(Ask(0, RemainingQuery())),
     "best of several launches": lambda: of_list(LaunchMany([Launch(LAPLACE)])),
     "best of several answers": lambda: of_list(Launch(LAPLACE), Launch(SEVERAL)),
     "best of texts": lambda: m.Best(
@@ -211,7 +212,7 @@ def test_a_launch_over_many_blocks_is_refused_also_through_a_person() -> None:
     for day in range(200):
         table.feed([day], block=day)
         table.feed.close(day)
-    with quickly(characters=5_000), pytest.raises(QueryError, match="characters"):
+    with within_effort(characters=5_000), pytest.raises(QueryError, match="characters"):
         table.ask(LaunchOver(m.Gaussian(m.Count(), rho="1/1000"), Last(200)))
     assert table.ask(BlockLossQuery(7)) == ZCDP(0)
 

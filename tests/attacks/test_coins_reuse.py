@@ -20,15 +20,10 @@ from queryable import (
     Measurement,
     PureDP,
     Queryable,
-    QueryError,
     SeededCoins,
     UnknownQueryError,
 )
-from queryable.conversation.stepping import (
-    advance,
-    begin,
-)
-from queryable.conversation.steps import Child
+from queryable.conversation.stepping import advance, begin
 from queryable.randomness.laws import Bernoulli
 from tests.audit.toys import F, nats
 
@@ -145,24 +140,3 @@ def test_seeded_coins_are_not_for_analysts() -> None:
         for bit in bits
     ]
     assert all(noisy ^ noise == bit for noisy, noise, bit in pairs)
-
-
-def test_an_illegal_query_does_not_turn_back_the_coins() -> None:
-    """No query of the analyst makes two answers of a child draw the same bits."""
-    mechanism = FiltCon(PureDP(2))
-    words = set()
-    for seed in range(40):
-        coins = SeededCoins(seed)
-        state, _ = begin(mechanism, 0, coins)
-        state, _ = advance(mechanism, state, Launch(Stream()), coins, 1)
-        answers = []
-        for message in range(2, 10):
-            with pytest.raises(QueryError):
-                advance(mechanism, state, Ask(0, "seed"), coins, message)
-            state, answer = advance(mechanism, state, Ask(0, "noise"), coins, message)
-            answers.append(answer)
-        child = state.children[0]
-        assert isinstance(child, Child)
-        assert child.messages == 9
-        words.add(tuple(answers))
-    assert len(words) > 30

@@ -243,11 +243,12 @@ def test_values_of_many_joins(form: str, seeds: int) -> None:
 @pytest.mark.parametrize("form", parameters(JOINABLE))
 def test_sensitivities_of_many_joins(form: str, seeds: int) -> None:
     total = Counter[str]()
-    for seed in range(min(seeds // 5, 50) if form == "ibis on spark" else seeds):
+    seeds = min(seeds // 5, 50) if form == "ibis on spark" else seeds
+    for seed in range(seeds):
         compared, found = violations(form, seed)
         assert not found, found[0]
         total += compared
-    assert np.sum(list(total.values())) > 100
+    assert np.sum(list(total.values())) > 3 * seeds
 
 
 COPIED = ["ibis on duckdb", "ibis on sqlite", "ibis on postgres"]

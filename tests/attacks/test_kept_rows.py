@@ -274,7 +274,7 @@ class Keeping(Engine):
     def run(self, plan: Any) -> Any:
         request, choice = plan
         engine = self._all
-        if request.per is not None and not request.sizes:
+        if request.per is not None and request.units is None:
             key = self.key(request, choice)
             if key not in self._kept:
                 self._kept[key] = self._engine(list(self.chosen(request, choice)))

@@ -10,16 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import (
-    ConComp,
-    Filt,
-    FiltCon,
-    FiltSeq,
-    OdomCon,
-    Parallel,
-    Partition,
-    Universal,
-)
+from composition import ConComp, Filt, FiltCon, FiltSeq, OdomCon, Parallel, Partition, Universal
 from queryable import (
     SYSTEM,
     Ask,
@@ -32,10 +23,7 @@ from queryable import (
     QueryError,
     Refused,
 )
-from queryable.conversation.stepping import (
-    advance,
-    begin,
-)
+from queryable.conversation.stepping import advance, begin
 from tests.audit.toys import F, PadReveal, Response, excess, nats, reader, worst_case
 
 FIRST_MESSAGES: tuple[Any, ...] = (

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, Histogram, PrivacyUnit, Sum
+from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.statistics.aggregates import Aggregate
 from tests.attacks.test_table_values import value
 from tests.brute_force import moved
@@ -52,7 +54,6 @@ def some_unit(random: Random) -> PrivacyUnit:
 
 
 def neighbours(form: str, seed: object, pairs: int, cases: int) -> Neighbours:
-    """The neighbours of a seed."""
     random = Random(f"{form} {seed}")
     per = some_unit(random) if form not in MEMORY and random.random() < 0.7 else None
     types = some_types(random, kinds_of(form), unit=per is not None)
@@ -114,11 +115,7 @@ def too_far(
 
 
 def violations(
-    form: str,
-    seed: object,
-    pairs: int = PAIRS,
-    share: Fraction = Fraction(1),
-    cases: int = CASES,
+    form: str, seed: object, pairs: int = PAIRS, share: Fraction = Fraction(1), cases: int = CASES
 ) -> tuple[Counter[str], list[Any]]:
     """How many pairs were compared by kind of statistic, and those that moved too far."""
     made = neighbours(form, seed, pairs, cases)
@@ -184,6 +181,10 @@ def test_sensitivities_are_tight() -> None:
     raise AssertionError(compared - caught)
 
 
+ROWS = PerUnit("count", None, Fraction(0), Fraction(9))
+LEAST = PerUnit("min", "y", Fraction(-3), Fraction(1))
+
+
 @attrs.frozen
 class AsIfOneRow(Count):
     """A count that claims one row for each unit."""
@@ -212,6 +213,8 @@ class AsIfPositive(Sum):
         lambda per: AsIfOneRow(per=per),
         lambda per: AsIfOneGroup("x", [1, 2, 3], per=per),
         lambda per: AsIfPositive("y", -3, 1, per=per),
+        lambda per: AsIfOneGroup("x", [1, 2, 3], Column(ROWS) >= 1, per=per),
+        lambda per: AsIfPositive(LEAST, -3, 1, per=per),
     ],
 )
 def test_a_wrong_sensitivity_is_caught(form: str, wrong: Any) -> None:

@@ -23,15 +23,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from composition import (
-    Blocks,
-    ConComp,
-    FiltCon,
-    Individual,
-    OdomCon,
-    Parallel,
-    Partition,
-)
+from composition import Blocks, ConComp, FiltCon, Individual, OdomCon, Parallel, Partition
 from mechanisms import (
     Count,
     Gaussian,
@@ -43,18 +35,11 @@ from mechanisms import (
     Total,
     TreeCounter,
 )
-from queryable import (
-    ZCDP,
-    MechanismFault,
-    PureDP,
-    Queryable,
-    QueryError,
-    UserLevel,
-)
+from queryable import ZCDP, MechanismFault, PureDP, Queryable, QueryError, UserLevel
 from tests.attacks import hostile_tables
 from tests.attacks.hostile_tables import FORMS, objects
 from tests.attacks.hostile_units import POOL, SAME_HASH
-from tests.attacks.test_cascading_accounts import Silent
+from tests.attacks.test_individual import Silent
 
 VALUES = [0, 1, 2, 3]
 LABELS = sorted({repr(label) for label, _ in POOL})

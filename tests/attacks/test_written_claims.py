@@ -33,10 +33,10 @@ from mechanisms import (
     Sum,
     Synthetic,
 )
-from mechanisms.frugal.messages import Estimated
+from mechanisms.frugal.frugal_queries import Estimated
 from mechanisms.linear_queries import LATTICE, Weighted
 from mechanisms.multiplicative_weights import _same
-from mechanisms.synthetic.messages import ModelFit
+from mechanisms.synthetic.fit_queries import ModelFit
 from queryable import ZCDP, Ask, Launch, PrivacyLossQuery, Queryable, QueryError, SeededCoins
 from tests.stored import KEY, MemoryLedger
 

@@ -70,7 +70,7 @@ from queryable.audit import Verdict, audit
 from queryable.randomness.laws import Bernoulli
 from queryable.streams.contributions import Contributions, PerRecord
 from queryable.view import View
-from tests.audit.toys import PadReveal, Reader, Response, TwoRounds, nats, reader, yes
+from tests.audit.toys import PadReveal, Reader, Reported, Response, TwoRounds, nats, reader, yes
 from tests.proofs.reductions import NoninteractiveLaunches
 
 F = Fraction
@@ -78,8 +78,33 @@ BITS = ((0, 1),)
 POISSON = Best(Response(2), "largest", Poisson(2))
 
 
+class Audited:
+    """A claim to audit; `reached` is a false claim below it, or a divergence that is reached."""
+
+    reached: Loss | Fraction
+
+    def audited(self, claim: Loss | None = None) -> Verdict:
+        """The verdict on the mechanism's own claim, or on `claim`."""
+        raise NotImplementedError
+
+    def keeps(self) -> Verdict:
+        """Assert that the claim holds against every adversary."""
+        verdict = self.audited()
+        assert verdict.holds, verdict
+        return verdict
+
+
+def holds_and_is_nearly_reached(case: Audited) -> None:
+    """The claim holds, and the adversary is strong enough to detect a fault."""
+    verdict = case.keeps()
+    if isinstance(case.reached, Loss):
+        assert case.audited(case.reached).refuted
+    else:
+        assert max(finding.below for finding in verdict.findings) >= case.reached
+
+
 @attrs.frozen
-class Case:
+class Case(Audited):
     """A mechanism to audit, and a divergence that some adversary reaches.
 
     Attributes:
@@ -96,18 +121,11 @@ class Case:
     cut: Fraction = F(1, 10**9)
 
     def audited(self, claim: Loss | None = None) -> Verdict:
-        """The verdict on the mechanism's own claim, or on `claim`."""
         asking: dict[str, Any] = {"adversary": lambda view: None}
         if self.horizon:
             asking = {"queries": self.queries, "horizon": self.horizon}
         cut = {"tail": self.cut / 2, "slack": self.cut}
         return audit(self.build(), self.pairs, claim=claim, d_in=self.d_in, **cut, **asking)
-
-    def keeps(self) -> Verdict:
-        """Assert that the claim holds against every adversary."""
-        verdict = self.audited()
-        assert verdict.holds, verdict
-        return verdict
 
 
 # Mechanisms that reveal faults which the usual toys do not.
@@ -265,10 +283,16 @@ class Doors(InteractiveMechanism[Any]):
 
 LAUNCHES = tuple(map(Launch, (PadReveal(3), reader(2), Response(2), TwoRounds())))
 ASKS = tuple(Ask(0, query) for query in ("key", "sum", "read", "next"))
+OTHER_ASKS = tuple(Ask(1, query.query) for query in ASKS)
 PAD = (Ask(0, "key"), Ask(0, "sum"))
 ONE = (Launch(Response(F(3, 2))),)
 SMALL = (Launch(PadReveal(F(3, 2))), *ONE, *PAD)
 READERS = (Launch(reader(3)), Launch(reader(2)), Ask(0, "read"), Ask(1, "read"))
+NESTED = (
+    Launch(FiltCon(PureDP(nats(2)))),
+    *map(Launch, (Response(3), Response(2))),
+    *(Ask(0, Launch(Response(odds))) for odds in (2, 3)),
+)
 TOTAL = nats(3) + nats(2)
 UNDER = PureDP(nats(F(599, 100)))
 """A little less than log(6), the total."""
@@ -353,23 +377,14 @@ CASES: dict[str, Case] = {
         lambda: FiltCon(ZCDP(RHO + HALF_RHO)), SUCCESSIVE, 4, (RHO + HALF_RHO) * F(999, 1000)
     ),
     "FiltCon, approximate zCDP": Case(
-        lambda: FiltCon(ApproxZCDP(2 * HALF_RHO, "1/10")),
-        LEAKY_PAD,
-        4,
-        F(1, 10),
+        lambda: FiltCon(ApproxZCDP(2 * HALF_RHO, "1/10")), LEAKY_PAD, 4, F(1, 10)
     ),
     "FiltCon, Renyi": Case(lambda: FiltCon(RDP(3, "3/2")), SUCCESSIVE, 4, F(146, 100)),
     "FiltCon, Renyi at several orders": Case(
-        lambda: FiltCon(PureDP(TOTAL).to(RDP.at(2, 8))),
-        SUCCESSIVE,
-        4,
-        F(169, 100),
+        lambda: FiltCon(PureDP(TOTAL).to(RDP.at(2, 8))), SUCCESSIVE, 4, F(169, 100)
     ),
     "FiltCon, Gaussian": Case(
-        lambda: FiltCon(GDP("8/5")),
-        (Launch(PadReveal(2)), Launch(Response(2)), *PAD),
-        4,
-        F(1, 3),
+        lambda: FiltCon(GDP("8/5")), (Launch(PadReveal(2)), Launch(Response(2)), *PAD), 4, F(1, 3)
     ),
     # filters, by rule
     "Rogers2016": Case(
@@ -416,18 +431,7 @@ CASES: dict[str, Case] = {
     "failures are paid": Case(
         lambda: FiltCon(PureDP(nats(3))), (Launch(FailsByBit()),), 3, PureDP(nats(2))
     ),
-    "nested filters": Case(
-        lambda: FiltCon(PureDP(TOTAL)),
-        (
-            Launch(FiltCon(PureDP(nats(2)))),
-            Launch(Response(3)),
-            Launch(Response(2)),
-            Ask(0, Launch(Response(2))),
-            Ask(0, Launch(Response(3))),
-        ),
-        4,
-        UNDER,
-    ),
+    "nested filters": Case(lambda: FiltCon(PureDP(TOTAL)), NESTED, 4, UNDER),
     "an odometer launched as a filter": Case(
         lambda: FiltCon(PureDP(TOTAL)),
         (
@@ -459,6 +463,26 @@ CASES: dict[str, Case] = {
     "OdomCon, Renyi": Case(
         lambda: Truncated(OdomCon(RDP.at(3)), RDP(3, "3/2")), SUCCESSIVE, 4, F(146, 100)
     ),
+    "OdomCon, zCDP": Case(
+        lambda: Truncated(OdomCon(ZCDP), ZCDP(RHO)), SUCCESSIVE, 4, RHO * F(999, 1000)
+    ),
+    "OdomCon, approximate": Case(
+        lambda: Truncated(OdomCon(ApproxDP), ApproxDP(2 * nats(2), "1/10")), LEAKY_PAD, 4, F(1, 10)
+    ),
+    "OdomCon, Whitehouse2023": Case(
+        lambda: Truncated(
+            OdomCon(ApproxDP, Reported(Whitehouse2023(), "7/10")), ApproxDP("0.85", "7/10")
+        ),
+        SMALL,
+        4,
+        F(66, 1000),
+    ),
+    "OdomCon, below its first report": Case(
+        lambda: Truncated(OdomCon(PureDP), PureDP(nats(F(199, 100)))), LAUNCHES + ASKS, 3, F(0)
+    ),
+    "a filter in an odometer": Case(
+        lambda: Truncated(OdomCon(PureDP), PureDP(TOTAL)), NESTED, 4, UNDER
+    ),
     "OdomCon, Gaussian": Case(lambda: Truncated(OdomCon(GDP), GDP("8/5")), SUCCESSIVE, 4, F(1, 2)),
     "OdomSeq": Case(lambda: Truncated(OdomSeq(PureDP), PureDP(TOTAL)), SUCCESSIVE, 4, UNDER),
     "Odom": Case(
@@ -466,6 +490,12 @@ CASES: dict[str, Case] = {
         (Launch(Response(3)), Launch(Response(2)), Launch(FailsByBit())),
         4,
         UNDER,
+    ),
+    "Odom, between two reports": Case(
+        lambda: Truncated(Odom(PureDP), PureDP(nats(F(5, 2)))),
+        (*ONE, Launch(Response(2)), Launch(Response(3))),
+        5,
+        PureDP(nats(F(224, 100))),
     ),
     # an account for each record
     "Individual": Case(
@@ -562,11 +592,7 @@ CASES: dict[str, Case] = {
         cut=F(1, 1000),
     ),
     "Best, Threshold, of analyses that may fail": Case(
-        lambda: Best(
-            Scripted(FiltCon(PureDP(nats(3))), doubting),
-            "largest",
-            Threshold(1, "1/4"),
-        ),
+        lambda: Best(Scripted(FiltCon(PureDP(nats(3))), doubting), "largest", Threshold(1, "1/4")),
         (),
         0,
         PureDP(nats(5)),
@@ -614,20 +640,17 @@ LARGER: dict[str, Case] = {
         "a filter of a time-uniform odometer",
         queries=SMALL,
     ),
-    **larger("FiltCon, approximate zCDP", queries=LEAKY),
+    **larger("FiltCon", "FiltSeq", queries=LAUNCHES + ASKS + OTHER_ASKS, horizon=5),
+    **larger("OdomCon, zCDP", queries=LAUNCHES + ASKS),
+    **larger("OdomCon, approximate", "FiltCon, approximate zCDP", queries=LEAKY),
     **larger(
-        "Whitehouse2023 with deltas",
-        queries=(Launch(Response(F(4, 3), delta="1/20")), *SMALL),
+        "Whitehouse2023 with deltas", queries=(Launch(Response(F(4, 3), delta="1/20")), *SMALL)
     ),
     **larger("FiltCon, Gaussian", queries=(Launch(PadReveal(2)), Launch(reader(2)), *ASKS[:3])),
     **larger(
         "nested filters",
-        queries=(
-            *CASES["nested filters"].queries,
-            Ask(0, Launch(PadReveal(2))),
-            Ask(0, Ask(0, "key")),
-            Ask(0, Ask(0, "sum")),
-        ),
+        "a filter in an odometer",
+        queries=(*NESTED, Ask(0, Launch(PadReveal(2))), *(Ask(0, ask) for ask in PAD)),
         horizon=5,
     ),
     **larger("Individual", pairs=PERSONS),

@@ -109,7 +109,6 @@ FORMS = ("frame", "arrays", "rows in blocks", "units in blocks")
 
 
 def data_of(form: str, rows: list[Row]) -> Any:
-    """The initial data in a form."""
     if form == "frame":
         return columns_of(rows)
     if form == "arrays":

@@ -7,9 +7,9 @@ import pytest
 
 import composition
 from composition import ConComp, FiltCon, FiltSeq, Rule
-from queryable import Ask, InteractiveMechanism, Launch, Loss, PureDP
+from queryable import Ask, InteractiveMechanism, Launch, PureDP
 from queryable.audit import HockeyStick, worst_case
-from tests.audit.cases import BITS, CASES, LARGER, Case, Doors
+from tests.audit.cases import BITS, CASES, LARGER, Doors, holds_and_is_nearly_reached
 
 ELSEWHERE = {"Blocks": "tests/audit/test_blocks.py", "ExPost": "tests/audit/test_ex_post.py"}
 
@@ -25,15 +25,6 @@ def test_the_claim_holds_in_a_larger_search(name: str) -> None:
     holds_and_is_nearly_reached(LARGER[name])
 
 
-def holds_and_is_nearly_reached(case: Case) -> None:
-    """The claim holds, and the adversary is strong enough to detect a fault."""
-    verdict = case.keeps()
-    if isinstance(case.reached, Loss):
-        assert case.audited(case.reached).refuted
-    else:
-        assert max(finding.below for finding in verdict.findings) >= case.reached
-
-
 def parts(value: Any) -> set[str]:
     """The names of the classes in a description."""
     names = {type(value).__name__}
@@ -45,7 +36,6 @@ def parts(value: Any) -> set[str]:
 
 
 def test_every_exported_compositor_and_rule_is_audited() -> None:
-    """Every exported compositor and rule is in a case or tested elsewhere."""
     audited = {name for case in CASES.values() for name in parts(case.build())} | set(ELSEWHERE)
     exported = {
         name

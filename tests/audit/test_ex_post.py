@@ -7,6 +7,7 @@ is positive.
 
 from fractions import Fraction
 from functools import cache
+from math import prod
 from random import Random
 from typing import Any
 
@@ -208,59 +209,43 @@ def test_the_toys_state_their_cost_correctly(x: int, x_prime: int) -> None:
     assert over(Flatterer(), ["coarse", "fine"]) > 0
 
 
+DEEP = [Launch(ExPost(PureDP(nats(4)))), Launch(Response(2)), Ask(0, REDUCE), Ask(0, ALARMS)]
+DEEP += [Ask(0, Ask(child, query)) for child in (0, 1) for query in ("fine", "alarm")]
+PAD_AND_REDUCTION = [
+    *(Launch(PadReveal(3)), REDUCE),
+    *(Ask(0, "key"), Ask(0, "sum"), Ask(1, "fine")),
+]
+USED_UP: dict[str, tuple[Any, tuple[int, ...], list[Any], int]] = {
+    "reductions in any order": (ExPost, (8,), [REDUCE, *asks("coarse", "fine")], 4),
+    "answers that cost less leave more": (ExPost, (16,), [ALARMS, TELL, Ask(0, "alarm")], 5),
+    "a pad is charged before its first answer": (ExPost, (3, 4), PAD_AND_REDUCTION, 5),
+    "in a filter it costs its budget": (FiltCon, (4, 2), DEEP, 4),
+}
+"""Compositors, factors of the odds of their epsilon, queries, and how many of these are sent."""
+
+
 @both
-def test_reductions_interleave(x: int, x_prime: int) -> None:
-    """Two reductions in any order use all of epsilon, and no more."""
-    queries = [REDUCE, *asks("coarse", "fine")]
-    exactly, below = worst_cases(
-        ExPost(PureDP(nats(8)), max_mechanisms=2),
-        x,
-        x_prime,
-        queries,
-        4,
-        [excess(8), excess(F(799, 100))],
-    )
+@pytest.mark.parametrize("name", USED_UP)
+def test_all_of_epsilon_is_used_and_no_more(name: str, x: int, x_prime: int) -> None:
+    compositor, factors, queries, horizon = USED_UP[name]
+    mechanism = compositor(PureDP(sum(map(nats, factors))), max_mechanisms=2)
+    leaves = [excess(prod(factors)), excess(prod(factors) * F(999, 1000))]
+    exactly, below = worst_cases(mechanism, x, x_prime, queries, horizon, leaves)
     assert exactly == 0 < below
 
 
 @both
-def test_answers_that_cost_less_leave_more(x: int, x_prime: int) -> None:
-    """If the expense depends on the answer, asks continue while the worst case fits."""
-    queries = [ALARMS, TELL, Ask(0, "alarm")]
-    exactly, below = worst_cases(
-        ExPost(PureDP(nats(16)), max_mechanisms=2),
-        x,
-        x_prime,
-        queries,
-        5,
-        [excess(16), excess(F(159, 10))],
-    )
-    assert exactly == 0 < below
+@pytest.mark.parametrize("delta", [F(3, 20), F(1, 10)])
+def test_with_deltas_of_every_kind(delta: Fraction, x: int, x_prime: int) -> None:
+    """Ex-post and ordinary deltas add, and may be allocated adaptively.
 
-
-@both
-def test_with_deltas_of_every_kind(x: int, x_prime: int) -> None:
-    """Ex-post and ordinary deltas add, and may be allocated adaptively."""
-    budget = ApproxDP(nats(F(3, 2) * 2), F(3, 20))
+    The smaller budget does not admit all of them.
+    """
+    budget = ApproxDP(nats(F(3, 2) * 2), delta)
     launches = [LEAK, Launch(Response(2, delta="1/10")), Launch(reader(2, delta="1/20")), TELL]
     queries = [*launches, *asks("ask", "read")]
     gain = worst_case(ExPost(budget, max_mechanisms=2), x, x_prime, queries, 4, excess(3))
     assert budget.delta * F(9, 10) < gain <= budget.delta
-
-
-@both
-def test_ordinary_interactive_children_are_charged_at_launch(x: int, x_prime: int) -> None:
-    """A pad loses at its last answer, but is charged before its first."""
-    queries = [Launch(PadReveal(3)), REDUCE, Ask(0, "key"), Ask(0, "sum"), Ask(1, "fine")]
-    exactly, below = worst_cases(
-        ExPost(PureDP(nats(3) + nats(4)), max_mechanisms=2),
-        x,
-        x_prime,
-        queries,
-        5,
-        [excess(12), excess(F(119, 10))],
-    )
-    assert exactly == 0 < below
 
 
 @both
@@ -273,16 +258,6 @@ def test_beside_a_filter(x: int, x_prime: int) -> None:
     queries = [Ask(0, REDUCE), Ask(1, Launch(Response(2, delta="1/10")))]
     queries += [Ask(0, Ask(0, "coarse")), Ask(0, Ask(0, "fine"))]
     assert worst_case(side_by_side, x, x_prime, queries, 4, excess(8)) == F(1, 10)
-
-
-@both
-def test_nested_in_a_filter(x: int, x_prime: int) -> None:
-    """As a child it costs its budget, which its own children share."""
-    root = FiltCon(PureDP(nats(4) + nats(2)))
-    deep = [Launch(ExPost(PureDP(nats(4)))), Launch(Response(2)), Ask(0, REDUCE), Ask(0, ALARMS)]
-    deep += [Ask(0, Ask(child, query)) for child in (0, 1) for query in ("fine", "alarm")]
-    exactly, below = worst_cases(root, x, x_prime, deep, 4, [excess(8), excess(F(79, 10))])
-    assert exactly == 0 < below
 
 
 def test_the_searching_audit_agrees() -> None:

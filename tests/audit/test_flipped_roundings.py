@@ -27,16 +27,18 @@ from composition import (
     filter_of,
 )
 from composition.advice import hints
+from composition.budgets import under_curve
 from composition.compositors import filters
 from composition.compositors.individual.accounts import _LARGEST, Accounts
-from composition.rules import Additive, optimal, rogers
+from composition.rules import Account, Additive, optimal, pairs, rogers
 from composition.rules.menus import worst_case
 from composition.rules.menus.costs import fitted
 from composition.rules.optimal import optimal_delta
 from composition.rules.renyi import Mixture
-from composition.rules.residue import first_residue, largest_first, residue
-from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
+from composition.rules.residue import ResidueAccount, first_residue, largest_first, residue
+from queryable import FDP, GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
 from queryable.losses import Dominated, conversions
+from queryable.losses.conversions import pure_to_gdp
 from tests.audit import test_rounding as rounding
 from tests.audit.flipping import Site, flip, forget, sites
 from tests.reference import beside_response, gaussian_profile, menu_worst_case, mp, real
@@ -95,6 +97,13 @@ def the_least_budget_admits(rule: Any, measure: Any, losses: list[Any]) -> None:
         assert under.within
 
 
+def the_least_budget_of_a_bisection_admits() -> None:
+    """Also of a rule of one's own, whose account does not say where to search."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ResidueAccount, "nearly", Account.nearly)
+        the_least_budget_admits(GDPResidue(), ApproxDP, [Dominated(0, F(1, 3), 0)] * 2)
+
+
 def what_is_said_to_fit_fits() -> None:
     """In the text of a refusal, every number is at or below the one that remains."""
     third, tenth = F(200, 3), F(2, 3 * 10**7)
@@ -150,6 +159,24 @@ def a_gaussian_leaves_no_more_than_the_rest() -> None:
         account = after
 
 
+def a_large_residue_is_what_a_gaussian_leaves() -> None:
+    for mu in (F(200), F(301, 2)):
+        left = residue(mu, F(1, 2))
+        assert left is not None
+        assert left**2 + pure_to_gdp(F(1, 2)) ** 2 <= mu**2
+
+
+def what_is_under_a_curve_has_no_larger_profile() -> None:
+    """At the only side that matters, in 60 digits; its line has the delta of mu = 1 rounded off."""
+    ratio, e = F(3), F(1, 2)
+    at = mp.log(real(ratio))
+    delta = F(int(beside_response(e, lambda t: gaussian_profile(F(1), t), at) * 10**45), 10**45)
+    curve = FDP([(0, 1 - delta), ((1 - delta) / 4, (1 - delta) / 4), (1 - delta, 0), (1, 0)])
+    mu = under_curve(curve, epsilon=e).mu
+    assert beside_response(e, lambda t: gaussian_profile(mu, t), at) <= real(delta)
+    assert under_curve(FDP.of_approx(F(1, 3))).epsilon <= F(1, 3)
+
+
 def the_first_response_fits() -> None:
     for epsilon, slack in ((F(1), F(1, 10**6)), (F(1, 3), F(1, 7))):
         largest = mp.log((mp.exp(real(epsilon)) + real(slack)) / (1 - real(slack)))
@@ -199,8 +226,8 @@ def a_residue_at_the_edge() -> None:
 
         root = mp.findroot(spare, 52.8)
         assert root > 50  # above, no float guesses the result
-        assert spare(root + mp.mpf(10) ** -50) < 0
-        epsilon = F(mp.nstr(root + mp.mpf(10) ** -50, 110))
+        assert spare(root + mp.mpf(10) ** -60) < 0
+        epsilon = F(mp.nstr(root + mp.mpf(10) ** -60, 110))
     left = residue(F(20), epsilon)
     assert left is not None
     assert F(9) < left < 10
@@ -238,6 +265,19 @@ def records_pay_their_exact_cost() -> None:
             accounts.nobody_pays_less(kind, share, 2)
 
 
+def one_response_and_no_more() -> None:
+    """A law of two losses that are multiples of the step is exact but for the last rounding."""
+    for epsilon, delta in ((F(1, 3), F(1, 10**6)), (F(2), F(1, 7))):
+        true = mp.log(mp.exp(real(epsilon)) - real(delta) * (1 + mp.exp(real(epsilon))))
+        assert real(pairs._least_epsilon(((PureDP(epsilon), 1),), delta)) >= true
+
+
+def gaussians_are_one_of_at_least_their_squares() -> None:
+    for one, other in ((F(1, 3), F(1, 7)), (F(2), F(1, 5))):
+        ((both, _),) = pairs._paired([GDP(one), GDP(other)])
+        assert both.parts[0] >= one**2 + other**2  # type: ignore[attr-defined]
+
+
 CHECKS: dict[str, tuple[Check, ...]] = {
     "compositors.individual.accounts:Accounts.charged": (records_pay_their_exact_cost,),
     "compositors.individual.accounts:Accounts.without": (records_pay_their_exact_cost,),
@@ -250,9 +290,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "rules.duality:AccumulatorAccount.remaining": (
         partial(what_is_said_to_remain_fits, filter_of(Additive(PureDP)), PureDP(F(1, 3))),
     ),
-    "rules.least_budget:LeastBudget.total": (
-        partial(the_least_budget_admits, GDPResidue(), ApproxDP, [Dominated(0, F(1, 3), 0)] * 2),
-    ),
+    "rules.least_budget:LeastBudget._searched": (the_least_budget_of_a_bisection_admits,),
     "rules.rogers:RogersAccount.least": (
         partial(the_least_budget_admits, Rogers2016(), ApproxDP, [PureDP(F(1, 30))] * 5),
     ),
@@ -271,6 +309,8 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     ),
     "rules.optimal:_least_epsilon": (of("delta_at_the_optimal_epsilon"),),
     "rules.optimal:_on_grid": (sums_on_a_grid_bound_the_exact_ones,),
+    "rules.pairs:_least_epsilon": (one_response_and_no_more,),
+    "rules.pairs:_paired": (gaussians_are_one_of_at_least_their_squares,),
     "rules.slack:SlackAccount.costing": (
         partial(a_loss_for_an_amount_adds_at_least_that, Whitehouse2023()),
         partial(a_loss_for_an_amount_adds_at_least_that, ViaGDP()),
@@ -281,7 +321,11 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "rules.residue:ResidueAccount._beside_gaussian": (a_gaussian_leaves_no_more_than_the_rest,),
     "rules.residue:largest_response": (of("largest_response_beside_nothing"),),
     "rules.residue:largest_first": (the_first_response_fits,),
+    "budgets:under_curve": (what_is_under_a_curve_has_no_larger_profile,),
+    "budgets:_profile": (what_is_under_a_curve_has_no_larger_profile,),
     "rules.residue:first_residue": (a_first_residue_at_the_edge,),
+    "rules.residue_needs:first_delta": (a_first_residue_at_the_edge,),
+    "rules.residue:_simple_residue": (a_large_residue_is_what_a_gaussian_leaves,),
     "rules.residue:residue.fits": (a_residue_at_the_edge,),
     "rules.residue:residue": (a_residue_that_no_float_guesses,),
 }
@@ -305,12 +349,21 @@ NO_CLAIM = {
     "rules.menus.worst_case:_chances": (
         "the factor beside it enlarges by more than rounding can lose"
     ),
-    "rules.menus.worst_case:_levels": "a count of steps of work",
+    "rules.menus.worst_case:levels": "a count of steps of work",
     "rules.checks.menus:_edges": "how many steps are kept; what is beyond is bounded from below",
     "rules.optimal:_product": "the place where a product is split",
+    "rules.pairs:_step": "the step of a grid, which may be any step",
+    "rules.pairs:_product": "the place where a product is split",
+    "rules.pairs:_power": "the place where a power is split",
+    "rules.pairs:_Gaussian.law": "how far a law is computed; a chord goes on from there",
+    "rules.pairs:_Curve.law": "the place where a search begins",
     "rules.fitting:_menu": "the menu of a recommendation, which may be any menu",
+    "rules.residue_needs:least_before": "where a search for what is admitted starts",
+    "rules.residue_needs:least_first": "where a search for what is admitted starts",
+    "advice.residues:more": "a count, by which nothing is charged",
+    "advice.residues:times": "a count, by which nothing is charged",
+    "advice.residues:_run": "a count, by which nothing is charged",
     "advice.admission:greatest_count": "a place between two others, where a search looks next",
-    "advice.admission:_times_in_turn": "a limit of work",
     "units // self.units": "a division without rest",
     "units // each": "a cost above the budget, which may be any such cost",
 }

@@ -11,25 +11,18 @@ import attrs
 import pytest
 
 from composition import (
-    FiltCon,
     LinearOdometer,
-    Odom,
     OdomCon,
-    OdomSeq,
     OneSidedMixtureOdometer,
     RenyiOdometer,
     TimeUniform,
 )
-from composition.rules import Whitehouse2023
 from queryable import (
     SYSTEM,
-    ZCDP,
-    ApproxDP,
     Ask,
     Coins,
     InteractiveMechanism,
     Launch,
-    Launched,
     Measurement,
     PrivacyLossQuery,
     PureDP,
@@ -41,16 +34,11 @@ from tests.audit.cases import Truncated
 from tests.audit.toys import (
     F,
     PadReveal,
-    Reported,
     Response,
     TwoRounds,
-    divergence,
-    excess,
-    moment,
     nats,
     passing,
     reader,
-    script,
     wanderer,
     worst_cases,
     yes,
@@ -67,7 +55,6 @@ ASKS = [Ask(child, query) for child in (0, 1) for query in ("key", "sum", "read"
 
 
 def truncated_law(odometer: Any, bit: int, adversary: Any, threshold: Any) -> Any:
-    """The law of the truncated view."""
     law: dict[Any, Any] = {}
     for chance, view in every_outcome(
         lambda coins: truncated_view(odometer, bit, adversary, threshold, coins)
@@ -93,104 +80,6 @@ def test_truncation_is_a_mechanism(seed: int) -> None:
             kept = tuple(answer for answer in seen if answer != "over")
             cut[kept] = cut.get(kept, F(0)) + chance
         assert truncated_law(odometer, bit, adversary, threshold) == cut
-
-
-@one_way
-@pytest.mark.parametrize(
-    ("kind", "odds"),
-    [
-        *((kind, odds) for odds in (1, 2, 3) for kind in (OdomCon, OdomSeq)),
-        (OdomCon, 6),
-        pytest.param(OdomSeq, 6, marks=pytest.mark.slow),
-        *(pytest.param(kind, 9, marks=pytest.mark.slow) for kind in (OdomCon, OdomSeq)),
-    ],
-)
-def test_pure_odometer_is_valid(kind: Any, odds: int, x: int, x_prime: int) -> None:
-    """Definition 2.11: truncated at epsilon, no adversary's view loses more."""
-    threshold = {1: 0, 2: nats(2), 3: nats(3), 6: nats(3) + nats(2), 9: 2 * nats(3)}[odds]
-    truncated = Truncated(kind(PureDP), PureDP(threshold))
-    launches = LAUNCHES[:2] if odds == 9 else LAUNCHES
-    assert worst_cases(truncated, x, x_prime, launches + ASKS, 5, [excess(odds)]) == (0,)
-
-
-@both
-def test_odometer_of_measurements_is_valid(x: int, x_prime: int) -> None:
-    """The noninteractive odometer, at thresholds between possible reports."""
-    launches = [Launch(Response(odds)) for odds in (F(3, 2), 2, 3)]
-    for odds in (F(2), F(5, 2), F(4), F(17, 2)):
-        truncated = Truncated(Odom(PureDP), PureDP(nats(odds)))
-        # the largest product of odds that fits, which the loss reaches
-        most = max(p for p in (F(3, 2), 2, F(9, 4), 3, F(27, 8), 4, 6, F(81, 16), 8) if p <= odds)
-        found = worst_cases(truncated, x, x_prime, launches, 5, [excess(odds), excess(most / 2)])
-        assert found[0] == 0 < found[1]
-
-
-@one_way
-def test_approximate_odometer_is_valid(x: int, x_prime: int) -> None:
-    """Truncated at (epsilon, delta) under the basic rule, delta is reached at epsilon."""
-    launches = [Launch(Response(2, delta="1/10")), Launch(PadReveal(2)), Launch(Response(2))]
-    basic = Truncated(OdomCon(ApproxDP), ApproxDP(2 * nats(2), "1/10"))
-    found = worst_cases(basic, x, x_prime, launches + ASKS[:2], 4, [excess(4)])
-    assert found == (F(1, 10),)
-
-
-@one_way
-@pytest.mark.parametrize("horizon", [4, pytest.param(5, marks=pytest.mark.slow)])
-def test_whitehouse_odometer_is_valid(horizon: int, x: int, x_prime: int) -> None:
-    """Under the square-root rule the loss exceeds epsilon with probability at most delta."""
-    launches = [Launch(PadReveal(F(3, 2))), Launch(Response(F(3, 2)))]
-    threshold = ApproxDP("0.85", "7/10")
-    truncated = Truncated(OdomCon(ApproxDP, Reported(Whitehouse2023(), threshold.delta)), threshold)
-    (gain,) = worst_cases(
-        truncated, x, x_prime, launches + ASKS[:2], horizon, [excess(F(234, 100))]
-    )
-    assert 0 < gain <= threshold.delta
-
-
-@one_way
-def test_zcdp_odometer_is_valid(x: int, x_prime: int) -> None:
-    """Truncated at rho, the Renyi divergence of order alpha is at most rho*alpha."""
-    rho = Response(3).privacy_map(1, ZCDP).rho
-    truncated = Truncated(OdomCon(ZCDP), ZCDP(rho))
-    found = worst_cases(truncated, x, x_prime, LAUNCHES + ASKS, 4, [moment(2), moment(6)])
-    # exp((alpha - 1) * alpha * rho) from below: the first terms of its series
-    for alpha, value in zip((2, 6), found, strict=True):
-        exponent = (alpha - 1) * alpha * rho
-        assert 1 < value <= sum(_terms(exponent, 30))
-
-
-def _terms(exponent: Any, count: int) -> Any:
-    term = F(1)
-    for n in range(1, count + 1):
-        yield term
-        term = term * exponent / n
-
-
-@one_way
-def test_nested_odometers_are_valid(x: int, x_prime: int) -> None:
-    """A filter inside an odometer: launching the filter pays for its own launches."""
-    inner = FiltCon(PureDP(nats(2)))
-    queries = [Launch(inner), Launch(Response(3)), Ask(0, Launch(PadReveal(2)))]
-    queries += [Ask(0, Ask(0, "key")), Ask(0, Ask(0, "sum")), Ask(0, Launch(Response(2)))]
-    truncated = Truncated(OdomCon(PureDP), PureDP(nats(2) + nats(3)))
-    exactly, below = worst_cases(truncated, x, x_prime, queries, 5, [excess(6), excess(5)])
-    assert exactly == 0 < below
-
-
-def test_a_false_claim_is_caught() -> None:
-    """An odometer reports the claimed loss; the truncated view refutes a false claim."""
-    truncated = Truncated(OdomCon(PureDP), PureDP(nats(2)))
-    queries = [Launch(PadReveal(3, stated=2)), *ASKS[:2]]
-    assert worst_cases(truncated, 0, 1, queries, 3, [excess(2)]) > (0,)
-
-
-def test_odometers_report_and_do_not_stop() -> None:
-    """Mutation: an odometer used as a filter is refuted, because it refuses nothing."""
-    adversary = script(*[Launch(Response(3))] * 3)
-    laws = [view_law(OdomCon(PureDP), bit, adversary) for bit in (0, 1)]
-    assert all(isinstance(answer, Launched) for seen in laws[0] for answer in seen[1:])
-    assert divergence(*laws, excess(3)) > 0
-    assert divergence(*laws, excess(27)) == 0
 
 
 # Time-uniform reports: the probability of ever exceeding one, for the worst adversary.

@@ -22,10 +22,7 @@ from queryable import (
     PureDP,
 )
 from queryable.audit import view_law
-from queryable.conversation.stepping import (
-    advance,
-    begin,
-)
+from queryable.conversation.stepping import advance, begin
 from queryable.losses import curves
 from tests.audit.toys import (
     F,
@@ -244,16 +241,6 @@ def test_the_report_is_the_part_that_spent_most() -> None:
         )
     ]
     assert reports == [PureDP(nats(2)), PureDP(2 * nats(2)), PureDP(2 * nats(2))]
-
-
-def test_the_largest_part_is_not_the_loss_of_two_records() -> None:
-    """Mutation: the naive rule (the largest part, flat maps) at d_in=2 is refuted."""
-    flat = Parallel(PARTS, {"a": response(3), "b": response(3)})
-    naive = max(each.privacy_map(2).epsilon for each in flat.mechanisms.values())
-    assert naive == nats(3)
-    assert worst(flat, MOVED, (), 0, excess(3)) > (0,)
-    assert worst(flat, MOVED, (), 0, excess(9)) == (0,)
-    assert flat.privacy_map(2) == PureDP(2 * nats(3))
 
 
 def test_a_part_sees_its_own_records_only() -> None:

@@ -14,7 +14,8 @@ from composition import (
     ConComp,
     Filt,
     FiltCon,
-    Odom,
+    GDPResidue,
+    Menu,
     OdomCon,
     Rogers2016,
     Universal,
@@ -24,6 +25,7 @@ from composition import (
     filter_of,
 )
 from composition.rules import Additive
+from composition.rules.residue import residue
 from queryable import (
     RDP,
     SYSTEM,
@@ -43,6 +45,7 @@ from queryable import (
     PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
+    Queryable,
     QueryError,
     Refused,
     ToAnalyst,
@@ -52,10 +55,9 @@ from queryable import (
     truncated_view,
 )
 from queryable.audit import every_outcome, hashable, push_forward, view_law
-from queryable.conversation.stepping import (
-    advance,
-    begin,
-)
+from queryable.conversation.stepping import advance, begin
+from queryable.losses import Dominated
+from queryable.losses.conversions import least
 from queryable.randomness.laws import Bernoulli
 from queryable.view import View
 from tests.audit.toys import (
@@ -80,6 +82,7 @@ from tests.proofs.reductions import (
     WithPrivacyLoss,
 )
 from tests.proofs.simulation import adversary_through, view_through
+from tests.strategies import Toy
 
 BITS = (0, 1)
 LAUNCHES = (
@@ -278,14 +281,6 @@ class Answering(InteractiveMechanism[Any]):
             return state, type(error)
 
 
-@pytest.mark.parametrize("compositor", [Filt(FITS), Odom(PureDP)])
-def test_filters_of_measurements_need_the_person(compositor: Any) -> None:
-    """Algorithms 2 and 4 refuse an interactive child without the reduction."""
-    state, _ = begin(compositor, 1, SYSTEM)
-    with pytest.raises(QueryError, match="interactive"):
-        advance(compositor, state, Launch(reader(3)), SYSTEM, 1)
-
-
 # Algorithm 12: a filter for two becomes a filter for K.
 
 
@@ -472,6 +467,25 @@ def test_renyi_reports_at_other_d_in_are_no_zcdp_reports(query: Any) -> None:
         view_law(through, 1, script(Launch(reader(3)), query))
 
 
+def test_claims_are_made_at_the_filters_d_in() -> None:
+    """For two records rho is four times that for one, in launches and in dry runs."""
+    person, launch = AtOrder(8, d_in=2), Launch(Toy(ZCDP("0.1")))
+    charged = Launch(Toy(ZCDP("0.1")), RDP(8, "3.2"))
+    for sent, passed in ((launch, charged), (CanAfford(launch), CanAfford(charged))):
+        assert person.step(None, FromAnalyst(sent), SYSTEM)[1] == ToMechanism(passed)
+    q = Queryable(person @ FiltCon(RDP(8, 4), d_in=2), None)
+    q.launch(Toy(ZCDP("0.1")))
+    assert q.privacy_loss() == ZCDP("0.4")
+
+
+def test_a_claim_is_checked_in_zcdp() -> None:
+    """A d_out below the zCDP map is refused, though the Renyi map might be below it."""
+    person = AtOrder(8)
+    with pytest.raises(PrivacyClaimError, match="below the privacy map"):
+        person.step(None, FromAnalyst(Launch(Toy(PureDP(3)), ZCDP("0.4"))), SYSTEM)
+    assert PureDP(3).to(RDP.at(8)) <= RDP(8, "3.2")
+
+
 # Algorithms 14 and 15, Lemma 2.19: odometers stopped at d and filters at d.
 
 
@@ -515,12 +529,7 @@ REPORTED = Reported(Whitehouse2023(), "1/9")
 ODOMETERS = (
     (OdomCon(PureDP), Additive(PureDP), Basic(), FITS),
     (OdomCon(ZCDP), Additive(ZCDP), Basic(), ZCDP("6/5")),
-    (
-        OdomCon(ApproxDP, REPORTED),
-        REPORTED,
-        filter_of(REPORTED),
-        ApproxDP(4, "1/9"),
-    ),
+    (OdomCon(ApproxDP, REPORTED), REPORTED, filter_of(REPORTED), ApproxDP(4, "1/9")),
 )
 
 
@@ -564,31 +573,6 @@ def test_the_report_is_taken_away() -> None:
     """Algorithm 15 treats a privacy_loss query as invalid."""
     with pytest.raises(UnknownQueryError):
         view_law(WithoutPrivacyLoss() @ OdomCon(PureDP), 1, script(PrivacyLossQuery()))
-
-
-def test_truncation_reads_the_new_state() -> None:
-    """Mutation: Algorithm 5 as printed reads the old state and keeps the crossing answer."""
-    adversary = script(Launch(Response(3)), Launch(Response(3)))
-    threshold = PureDP(nats(3))
-
-    def as_printed(bit: int, coins: Any) -> View:
-        odometer = OdomCon(PureDP)
-        state, opening = begin(odometer, bit, coins)
-        view = View(opening)
-        while (query := adversary(view)) is not None:
-            if not advance(odometer, state, PrivacyLossQuery(), coins, 0)[1] <= threshold:
-                break
-            state, answer = advance(odometer, state, query, coins, 0)
-            view = view.then(query, answer)
-        return view
-
-    ours = view_laws(
-        lambda bit, coins: truncated_view(OdomCon(PureDP), bit, adversary, threshold, coins)
-    )
-    printed = view_laws(as_printed)
-    assert {len(seen) for seen in ours[0]} == {2}
-    assert {len(seen) for seen in printed[0]} == {3}
-    assert max(printed[1][seen] / printed[0][seen] for seen in printed[0]) == 9
 
 
 def test_a_launched_odometer_is_the_filter() -> None:
@@ -668,6 +652,62 @@ def test_the_accumulator_of_a_rule_is_where_it_begins_to_admit() -> None:
         assert decides(rule, least, [loss] * count)
         below = ApproxDP(least.epsilon * (1 - F(1, 2**40)), "1/20")
         assert not decides(rule, below, [loss] * count)
+
+
+@pytest.mark.parametrize(
+    ("rule", "losses"),
+    [
+        (GDPResidue(), [Dominated("0.1", 0, 0)] * 4),
+        (GDPResidue(), [Dominated(0, "0.2", 0)] * 3),
+        (
+            GDPResidue("5e-7"),
+            [
+                *(Dominated(0, 0, "1e-8"), Dominated(1, "0.2", "1e-8"), Dominated(3, "0.3", 0)),
+                *(Dominated("0.05", 0, 0), Dominated(0, "0.3", 0), Dominated(0, 0, "1e-8")),
+            ],
+        ),
+        (Menu("0.1", [1, 2, 5]), [ApproxDP(each, 0) for each in ("0.1", "0.5", "0.2", 0, "0.5")]),
+        (Menu("0.1", [1], slack="1e-7"), [ApproxDP("0.1", "1e-8")] * 3),
+    ],
+)
+def test_an_odometer_of_a_rule_reports_what_bisection_of_its_filter_finds(
+    rule: Any, losses: Any
+) -> None:
+    """After each launch: the least budget at this delta whose filter admits all so far."""
+    account = accumulator_of(rule, ApproxDP, "1e-6").open()
+    for count, loss in enumerate(losses, 1):
+        account = account.add(loss)
+        assert not account.objection
+        found = account.total()
+
+        def admits(epsilon: Any, count: int = count) -> bool:
+            return decides(rule, ApproxDP(epsilon, "1e-6"), losses[:count])
+
+        assert admits(found.epsilon)
+        true = least(admits)
+        assert found.epsilon <= true * (1 + F(1, 2**36))
+    q = Queryable(OdomCon(rule.child_measure(found), accumulator_of(rule, ApproxDP, "1e-6")), 1)
+    for loss in losses:
+        q.launch(Toy(loss))
+    assert q.privacy_loss() == account.total()
+    refused = account.add(attrs.evolve(losses[0], delta="1e-6"))
+    assert "no budget" in refused.objection
+
+
+def test_an_odometer_of_a_residue_reports_beyond_every_usual_budget() -> None:
+    """Residues of a mu above 128 need not be the largest; they still fall with every launch."""
+    account = accumulator_of(GDPResidue(), ApproxDP, "1e-6").open()
+    for _ in range(3):
+        account = account.add(Dominated(500, 90, 0))
+    assert not account.objection
+    found = account.total().epsilon
+    losses = [Dominated(500, 90, 0)] * 3
+    assert 5000 < found < 30_000
+    assert decides(GDPResidue(), ApproxDP(found, "1e-6"), losses)
+    assert not decides(GDPResidue(), ApproxDP(found / 2, "1e-6"), losses)
+    left = [residue(F(mu), F(1, 2)) for mu in (127, 128, 129, 140, 10**6)]
+    assert None not in left
+    assert left == sorted(left)  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("loss", [ApproxDP(1, "1/1000"), ApproxDP(2**50, 0)])

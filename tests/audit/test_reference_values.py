@@ -215,7 +215,7 @@ def test_gdp_to_delta(mu: str, epsilon: str, delta: str) -> None:
 def test_pure_dp(epsilon: str, zcdp: str, wide_laplace: str, renyi: str) -> None:
     """Pure DP in zCDP, integer Laplace noise at sensitivity 10, and Renyi order 8.
 
-    The values for continuous noise are in tests/attacks/test_continuous_laplace.py.
+    The values for continuous noise are in tests/attacks/test_false_claims.py.
     """
     e = F(epsilon)
     assert_hits(conversions.pure_to_zcdp(e), zcdp, real(e) * mp.tanh(real(e) / 2))

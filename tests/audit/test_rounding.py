@@ -61,6 +61,7 @@ from tests.reference import (
     over,
     rdp_epsilon,
     real,
+    renyi_allowed,
     response_renyi,
     rogers,
     root,
@@ -111,6 +112,32 @@ def delta_of(random: Random, low: float = -15, high: float = -1) -> Fraction:
 # Conversions.
 
 
+@rounded(conversions.discrete_gaussian_to_gdp, "1e-25")
+def discrete_gaussian_to_gdp(random: Random) -> Pair:
+    variance = any_of(random, -2, 2)
+    reach = range(1, int(17 * float(variance) ** 0.5) + 17)
+    beside = 2 * mp.fsum(mp.exp(-mp.mpf(x * x) / (2 * real(variance))) for x in reach)
+    mu = 2 * mp.sqrt(2) * mp.erfinv(1 / (1 + beside))
+    return conversions.discrete_gaussian_to_gdp(variance), mu
+
+
+@rounded(conversions.gdp_to_discrete_gaussian, "1e-11")
+def gdp_to_discrete_gaussian(random: Random) -> Pair:
+    mu = any_of(random, -6, 1)
+    variance = conversions.gdp_to_discrete_gaussian(mu)
+    assert conversions.discrete_gaussian_to_gdp(variance) <= mu
+    return variance, 1 / (2 * mp.pi * mp.erf(real(mu) / mp.sqrt(8)) ** 2)
+
+
+@rounded(conversions.response_to_approx, "1e-20")
+def response_to_approx(random: Random) -> Pair:
+    epsilon, delta = any_of(random, -4, 2), delta_of(random, -15, 0)
+    own = delta * random.choice([0, any_of(random, -3, 0)])
+    star = 1 - (1 - real(delta)) / (1 - real(own))
+    odds = mp.exp(real(epsilon)) - star * (1 + mp.exp(real(epsilon)))
+    return conversions.response_to_approx(epsilon, own, delta), mp.log(max(mp.mpf(1), odds))
+
+
 @rounded(conversions.pure_to_zcdp, "1e-25")
 def pure_to_zcdp(random: Random) -> Pair:
     epsilon = any_of(random, -6, 2)
@@ -154,13 +181,24 @@ def distance_squared(random: Random) -> Pair:
     return conversions.distance_squared(divergence), distance(real(divergence))
 
 
-@rounded(conversions.rdp_to_approx, "1e-25")
+@rounded(conversions.rdp_to_approx, "1e-3")
 def rdp_to_approx(random: Random) -> Pair:
+    """The loss that the least moment at this epsilon allows; the moment is searched again."""
+    alpha, loss, delta = 1 + any_of(random, -2, 2), any_of(random, -3, 1), delta_of(random)
+    epsilon = conversions.rdp_to_approx(alpha, loss, delta)
+    assert epsilon <= conversions.concentrated_to_approx(alpha, loss, delta)
+    if near(real(loss), real(delta)):
+        return epsilon, mp.mpf(0)
+    return F(mp.nstr(renyi_allowed(real(alpha), real(delta), real(epsilon)), 55)), real(loss)
+
+
+@rounded(conversions.concentrated_to_approx, "1e-25")
+def concentrated_to_approx(random: Random) -> Pair:
     alpha, loss, delta = 1 + any_of(random, -2, 3), any_of(random, -6, 2), delta_of(random)
     true = rdp_epsilon(real(alpha), real(loss), real(delta))
     if near(real(loss), real(delta)):
         true = mp.mpf(0)
-    return conversions.rdp_to_approx(alpha, loss, delta), max(mp.mpf(0), true)
+    return conversions.concentrated_to_approx(alpha, loss, delta), max(mp.mpf(0), true)
 
 
 @rounded(conversions.zcdp_to_approx, "1e-9")

@@ -13,6 +13,7 @@ import pytest
 
 from composition import (
     Basic,
+    Filt,
     GDPResidue,
     Menu,
     Rogers2016,
@@ -24,8 +25,9 @@ from composition import (
 )
 from composition.rules import Account
 from composition.rules.residue import ResidueAccount
-from queryable import ApproxDP, Loss, PureDP
+from queryable import ApproxDP, Launch, Loss, PureDP
 from queryable.losses import Dominated
+from tests.audit.toys import F, Response, excess, nats, worst_case
 from tests.reference import gaussian_profile, likelier, mp, over, real
 
 BUDGET = ApproxDP(1, "1/20")
@@ -125,3 +127,37 @@ def test_the_menu_filter_is_exact(unit: str, costs: dict[int, int]) -> None:
     more: Any = rule.open(ApproxDP(1, "1/2"))
     one_more = ApproxDP(1, Fraction(more.terms.worst[account.terms.units + 1]))
     assert worst(rule, losses, one_more) > real(BUDGET.delta)
+
+
+# Through the compositor.
+
+
+def whitehouse(odds: tuple[Fraction, ...], capacity: Fraction, factor: Fraction) -> Fraction:
+    """The worst case of launches of responses while the sum of epsilon squared fits.
+
+    An independent recursion over the loss so far and the remaining capacity. Values are relative to
+    the law under x.
+    """
+    weights = {each: nats(each) ** 2 for each in odds}
+
+    @cache
+    def best_of(ratio: Fraction, left: Fraction) -> Fraction:
+        best = max(1 - factor / ratio, F(0))
+        for each, weight in weights.items():
+            if weight <= left:
+                up, down = (best_of(after, left - weight) for after in (ratio * each, ratio / each))
+                best = max(best, (each * up + down) / (1 + each))
+        return best
+
+    return best_of(F(1), capacity)
+
+
+def test_the_worst_case_of_whitehouse_is_the_dynamic_program() -> None:
+    """The worst case through the compositor equals an independent recursion over losses."""
+    odds, budget = (F(2), F(3, 2)), ApproxDP("2.2", "1/5")
+    capacity = Whitehouse2023().open(budget).capacity
+    filtered = Filt(budget, Whitehouse2023())
+    launches = [Launch(Response(each)) for each in odds]
+    for factor in (F(2), F(3), F(5)):
+        found = worst_case(filtered, 0, 1, launches, 8, excess(factor))
+        assert found == whitehouse(odds, capacity, factor) > 0

@@ -52,38 +52,28 @@ from queryable import (
     Update,
     UserLevel,
 )
-from queryable.checks.datasets import Described, protects
 from queryable.checks.held import held
 from queryable.data.growing import snapshot
-from queryable.data.rows import column_values
 from queryable.losses import ExPostBound
 from queryable.messages import OWNERS
-from queryable.streams.contributions import Records
 from queryable.streams.levels import DataLevel, EventLevel, Growth
 from queryable.view import View
+from tests.audit import random_leaves as leaves
+from tests.audit.random_leaves import COLUMNS, PART, UNIT, of_units, rows_in
+from tests.audit.random_leaves import Rows as InBlocks
+from tests.audit.random_trees import Still
 from tests.strategies import Courier
 
 Row = tuple[str, str, int]
 Rows = list[Row]
 Stream = list[Rows]  # the initial rows, then batches: each of a block of its own
 
-COLUMNS = ("who", "kind", "x")
-PARTS = Partition("kind", ["a", "b"])
+PARTS = Partition(PART, ["a", "b"])
 MUCH = PureDP(1000)
 
 
 def columns_of(rows: Rows) -> dict[str, list[Any]]:
-    return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
-
-
-def rows_in(dataset: Any) -> Rows:
-    dataset = snapshot(dataset)
-    return list(zip(*(column_values(dataset, name) for name in COLUMNS), strict=True))
-
-
-def protects_units(dataset: Any) -> bool:
-    dataset = snapshot(dataset)
-    return isinstance(dataset, Described) and dataset.protects.whose is not None
+    return leaves.columns_of((*row, row[0]) for row in rows)
 
 
 @attrs.frozen
@@ -95,7 +85,7 @@ class SeenNow(Measurement[Any]):
 
     def release(self, dataset: Any, coins: Coins) -> Any:
         rows = rows_in(dataset)
-        return sorted({row[0] for row in rows}) if protects_units(dataset) else rows
+        return sorted({row[0] for row in rows}) if of_units(dataset) else rows
 
 
 @attrs.frozen
@@ -117,7 +107,7 @@ class Seen(InteractiveMechanism[Any]):
         return PureDP(d_in * getattr(self.level, "max_records", 1))
 
     def init(self, dataset: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
-        return (protects_units(dataset), rows_in(dataset)), None
+        return (of_units(dataset), rows_in(dataset)), None
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
         if isinstance(query, Update):
@@ -140,13 +130,6 @@ class Seen(InteractiveMechanism[Any]):
         if units and isinstance(self.level, DataLevel):
             return sorted({row[0] for row in rows})
         return rows
-
-
-@attrs.frozen
-class Still(Courier):
-    """A person over whom the data stand still."""
-
-    continual = False
 
 
 @attrs.frozen
@@ -204,21 +187,20 @@ WRAPPERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
 }
 
-WHO, KIND = "who", "kind"
 LEAVES: dict[str, Any] = {
     "data": Seen(DataLevel()),
     "data, still": Seen(DataLevel(), False),
     "event": Seen(EventLevel()),
-    "user 1": Seen(UserLevel(WHO, 1)),
-    "user 1, still": Seen(UserLevel(WHO, 1), False),
-    "user 2": Seen(UserLevel(WHO, 2)),
-    "user 1 of another column": Seen(UserLevel(KIND, 1)),
-    "user 2 of another column": Seen(UserLevel(KIND, 2)),
+    "user 1": Seen(UserLevel(UNIT, 1)),
+    "user 1, still": Seen(UserLevel(UNIT, 1), False),
+    "user 2": Seen(UserLevel(UNIT, 2)),
+    "user 1 of another column": Seen(UserLevel(PART, 1)),
+    "user 2 of another column": Seen(UserLevel(PART, 2)),
     "Blocks": Blocks(FiltCon(PureDP(1))),
-    "Blocks of units 1 1": Blocks(FiltCon(PureDP(1)), WHO),
-    "Blocks of units 2 1": Blocks(FiltCon(PureDP(1)), WHO, 2),
-    "Blocks of units 1 2": Blocks(FiltCon(PureDP(2)), WHO, unit_rows=2),
-    "Blocks of units 2 2": Blocks(FiltCon(PureDP(2)), WHO, 2, unit_rows=2),
+    "Blocks of units 1 1": Blocks(FiltCon(PureDP(1)), UNIT),
+    "Blocks of units 2 1": Blocks(FiltCon(PureDP(1)), UNIT, 2),
+    "Blocks of units 1 2": Blocks(FiltCon(PureDP(2)), UNIT, unit_rows=2),
+    "Blocks of units 2 2": Blocks(FiltCon(PureDP(2)), UNIT, 2, unit_rows=2),
 }
 
 
@@ -279,10 +261,10 @@ def over_blocks(outer: Any, *, filtered: bool = False) -> Compositor:
 CLOSED = ["1", "2"]
 IN_BLOCKS = {
     "Blocks": over_blocks(Blocks(FiltCon(MUCH))),
-    "Blocks of units 1 1": over_blocks(Blocks(FiltCon(MUCH), WHO)),
-    "Blocks of units 2 2": over_blocks(Blocks(FiltCon(MUCH), WHO, 2, unit_rows=2)),
+    "Blocks of units 1 1": over_blocks(Blocks(FiltCon(MUCH), UNIT)),
+    "Blocks of units 2 2": over_blocks(Blocks(FiltCon(MUCH), UNIT, 2, unit_rows=2)),
     "filter in Blocks": over_blocks(Blocks(FiltCon(MUCH)), filtered=True),
-    "filter in Blocks of units": over_blocks(Blocks(FiltCon(MUCH), WHO), filtered=True),
+    "filter in Blocks of units": over_blocks(Blocks(FiltCon(MUCH), UNIT), filtered=True),
 }
 COMPOSITORS: dict[str, Compositor] = {
     "alone": alone,
@@ -307,84 +289,19 @@ COMPOSITORS: dict[str, Compositor] = {
 }
 
 
-PROTECTED = type(protects([]))
-
-
-@attrs.frozen
-class Visits(Described):
-    """Rows in memory, in blocks; they protect rows, or the units of `whose`."""
-
-    rows: tuple[Row, ...]
-    whose: str | None
-    spans: tuple[tuple[str, int, int], ...] = ()
-
-    @property
-    def protects(self) -> Any:
-        return PROTECTED(self.whose or "row", "all of it", self.whose)
-
-    @property
-    def blocks(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for name, _, _ in self.spans))
-
-    gives_rows = True
-
-    def check(self, statistic: Any) -> None: ...
-
-    def append(self, records: Any, block: Any = None) -> "Visits":
-        new = rows_in(records)
-        start = len(self.rows)
-        span = (block, start, start + len(new))
-        spans = self.spans if block is None else (*self.spans, span)
-        return Visits((*self.rows, *new), self.whose, spans)
-
-    def over(self, blocks: Any) -> "Visits":
-        named = {*blocks}
-        wanted = [self.rows[a:b] for name, a, b in self.spans if name in named]
-        return Visits(tuple(row for rows in wanted for row in rows), self.whose)
-
-    def records(self, earlier: Any = None) -> "Recorded":
-        whose = COLUMNS.index(self.whose) if self.whose else None
-        keys = [place if whose is None else row[whose] for place, row in enumerate(self.rows)]
-        return Recorded(self, keys)
-
-    def column_values(self, name: str) -> list[Any]:
-        return [row[COLUMNS.index(name)] for row in self.rows]
-
-    def take(self, rows: Any) -> Any:
-        return columns_of([self.rows[each] for each in rows])
-
-
-class Recorded(Records):
-    """The rows or units of `Visits`, in the order in which they came."""
-
-    def __init__(self, visits: Visits, keys: list[Any]) -> None:
-        self._visits, self._keys = visits, keys
-        self._names = list(dict.fromkeys(keys))
-        self.count = len(self._names)
-
-    @property
-    def readable(self) -> Visits:
-        return self._visits
-
-    def among(self, active: Any) -> Any:
-        kept = {name for name, there in zip(self._names, active, strict=True) if there}
-        rows = zip(self._visits.rows, self._keys, strict=True)
-        return Visits(tuple(row for row, key in rows if key in kept), self._visits.whose)
-
-
 def frame(stream: Stream) -> Any:
     return columns_of(stream[0])
 
 
 def visits(stream: Stream, whose: str | None = None) -> Any:
     """Data with a block already, so that mechanisms which keep the data may read it."""
-    return Visits((), whose).append(columns_of(stream[0]), block="0")
+    return InBlocks((), whose).append(columns_of(stream[0]), block="0")
 
 
 DATA: dict[str, Callable[[Stream], Any]] = {
     "frame": frame,
     "rows in blocks": visits,
-    "units in blocks": partial(visits, whose=WHO),
+    "units in blocks": partial(visits, whose=UNIT),
 }
 
 

@@ -36,10 +36,7 @@ from queryable import (
     UnknownQueryError,
 )
 from queryable.audit import Pair, every_outcome, hashable
-from queryable.conversation.stepping import (
-    advance,
-    begin,
-)
+from queryable.conversation.stepping import advance, begin
 from queryable.losses.conversions import log_up
 from queryable.losses.numbers import round_down
 from queryable.randomness.laws import Bernoulli

@@ -11,18 +11,10 @@ from typing import Any, ClassVar
 
 import attrs
 
+import mechanisms as m
 from composition import ConComp, FiltCon, OdomCon, Parallel, Partition
 from curator.codec import entry_of
-from mechanisms import (
-    BrownianNoiseReduction,
-    Gaussian,
-    Laplace,
-    LaplaceNoiseReduction,
-    Open,
-    Refine,
-    SparseVector,
-)
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.refine_queries import Latest
 from queryable import ZCDP, Ask, CanAfford, InteractiveMechanism, Launch, PrivacyLossQuery, PureDP
 from queryable.messages import AskMany, Launched, LaunchMany
 from queryable.statistics import IntegerStatistic
@@ -87,14 +79,14 @@ def roots(chance: Random) -> InteractiveMechanism[Any]:
         case 2:
             return parts()
         case 3:
-            return ConComp([SparseVector(20, epsilon="1/10", cutoff=3), filters])
+            return ConComp([m.SparseVector(20, epsilon="1/10", cutoff=3), filters])
         case _:
             return filters
 
 
 def parts() -> Parallel:
     """Parts of the data: a sparse vector and a filter."""
-    vector = SparseVector(9, epsilon="1/10", cutoff=2)
+    vector = m.SparseVector(9, epsilon="1/10", cutoff=2)
     parts = {"a": vector, "b": FiltCon(PureDP("1/2"))}
     return Parallel(Partition("part", ["a", "b"]), parts)
 
@@ -154,19 +146,19 @@ class Author:
 
     def _query(self, mechanism: Any) -> Any:
         match mechanism:
-            case SparseVector():
+            case m.SparseVector():
                 if self.chance.randrange(3):
                     return self._statistic()
                 return AskMany([self._statistic() for _ in range(3)])
-            case LaplaceNoiseReduction() | Open():
-                return self.chance.choice((Refine(), Refine(), Latest(), CanAfford(Refine())))
+            case m.LaplaceNoiseReduction() | m.Open():
+                return self.chance.choice((m.Refine(), m.Refine(), Latest(), CanAfford(m.Refine())))
             case RandomBits() | Faulty():
                 return "bits"
             case ConComp() | Parallel():
                 return PrivacyLossQuery()
         person = getattr(mechanism, "person", None)
-        if isinstance(person, BrownianNoiseReduction) and self.chance.randrange(2):
-            return Open(self._statistic(), (900, 300, 30))
+        if isinstance(person, m.BrownianNoiseReduction) and self.chance.randrange(2):
+            return m.Open(self._statistic(), (900, 300, 30))
         pure = "PureDP" in repr(mechanism)
         match self.chance.randrange(12):
             case 0:
@@ -174,7 +166,7 @@ class Author:
             case 1:
                 return CanAfford(self._launch(pure))
             case 2:
-                return Launch(Laplace(self._statistic(), epsilon=9))  # above most budgets
+                return Launch(m.Laplace(self._statistic(), epsilon=9))  # above most budgets
             case 3 | 4:
                 return LaunchMany([self._launch(pure) for _ in range(self.chance.randint(1, 3))])
         return self._launch(pure)
@@ -182,11 +174,11 @@ class Author:
     def _launch(self, pure: bool) -> Launch:
         """A launch that fits a filter of this measure, where the budget is large enough."""
         makers: list[Callable[[], Any]] = [
-            lambda: Laplace(self._statistic(), epsilon="1/50"),
+            lambda: m.Laplace(self._statistic(), epsilon="1/50"),
             lambda: RandomBits(SMALL),
             lambda: RandomWord(SMALL),
-            lambda: SparseVector(20, epsilon="1/10", cutoff=2),
-            lambda: LaplaceNoiseReduction(self._statistic(), scales=[900, 300, 100, 30]),
+            lambda: m.SparseVector(20, epsilon="1/10", cutoff=2),
+            lambda: m.LaplaceNoiseReduction(self._statistic(), scales=[900, 300, 100, 30]),
             lambda: FiltCon(PureDP("1/20")),
             lambda: Courier() @ FiltCon(PureDP("1/20")),
             lambda: Launch(OdomCon(PureDP), PureDP("1/20")),
@@ -197,8 +189,8 @@ class Author:
         ]
         if not pure:
             makers += [
-                lambda: Gaussian(self._statistic(), rho="1/200"),
-                lambda: BrownianNoiseReduction() @ FiltCon(ZCDP("1/40")),
+                lambda: m.Gaussian(self._statistic(), rho="1/200"),
+                lambda: m.BrownianNoiseReduction() @ FiltCon(ZCDP("1/40")),
                 lambda: FiltCon(ZCDP("1/30")),
                 lambda: Launch(OdomCon(ZCDP), ZCDP("1/30")),
             ]

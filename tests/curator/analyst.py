@@ -9,8 +9,8 @@ import curator
 from composition import FiltCon
 from mechanisms import BrownianNoiseReduction, Count, Gaussian, Open, Refine, SparseVector, column
 from queryable import ZCDP, Queryable
-from queryable.messages import Launched, bare
-from queryable.running.log import is_poll
+from queryable.messages import Launched, without_receipts
+from queryable.running.telling import is_poll
 from tests.stored import KEY, STORED
 
 DATA = {"age": list(range(100))}
@@ -27,7 +27,10 @@ def opened(ledger: str, budget: Fraction) -> Queryable:
 def answers(handle: Queryable, after: int = 0) -> list[str]:
     """The view after the first exchanges as texts, without polls."""
     kept = [each for each in handle.view if not is_poll(each)][after:]
-    return [STORED.encode((each.path, each.query, bare(each.answer))).decode() for each in kept]
+    return [
+        STORED.encode((each.path, each.query, without_receipts(each.answer))).decode()
+        for each in kept
+    ]
 
 
 def charged(handle: Queryable) -> Fraction:

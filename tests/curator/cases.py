@@ -14,8 +14,10 @@ import mechanisms as m
 import queryable as q
 from composition.rules import Additive
 from curator.codec import entry_of
+from mechanisms.first_good import FirstGood, Try
 from mechanisms.multiplicative_weights import SyntheticHistogram
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
+from mechanisms.refinement.refine_queries import Latest
 from queryable import Ask, InteractiveMechanism, Launch, PureDP
 from queryable.messages import AskMany, LaunchMany
 from tests.encoded import ODOMETERS, ROWS, SCRIPTS
@@ -81,6 +83,8 @@ RELEASED = (
     TABLE.regress("age", "month", bounds=BOUNDS),
     TABLE.group_by({"city": ["a", "b"]}).count(OLD),
     TABLE.group_by(m.Keys.bins("age", [0, 30, 60, 100])).mean("month", 0, 11),
+    TABLE.per_unit("count", upper=5, where=OLD).mean(),
+    TABLE.group_by({"city": ["a", "b"]}).per_unit("sum", "age", 0, 300).median(range(0, 300, 50)),
 )
 COUNT, UNIT = TABLE.count(OLD), TABLE.unit
 WEIGHTS = m.PrivateMultiplicativeWeights(
@@ -174,6 +178,11 @@ def _of_runs() -> Iterator[Case]:
         Launch(analysis),
     )
     yield Case("Best and PrivateKeys", c.FiltCon(q.ApproxDP(12, "1/5")), visits, script)
+    search = Launch(FirstGood("1/5", runs, 3))
+    tries = (Try(analysis, "largest", 10**6), Try(m.Laplace(COUNT, epsilon="1/5"), "largest", -99))
+    tried = (search, Ask(0, tries[0]), WORD, Ask(0, tries[1]), search, Ask(2, tries[1]), *queries)
+    yield Case("FirstGood in ExPost", c.ExPost(PureDP(3)), visits, tried)
+    yield Case("FirstGood in FiltCon", c.FiltCon(PureDP(3)), visits, tried)
 
 
 def _with_parts() -> Iterator[Case]:
@@ -267,6 +276,9 @@ def _of_persons() -> Iterator[Case]:
     nested = (Launch(Courier() @ weights), WORD, *within(0, asked), Launch(Toy(PureDP(9))))
     yield Case("PrivateMultiplicativeWeights within", c.FiltCon(PureDP(3)), numbers, nested)
     reduction = Launch(m.LaplaceNoiseReduction(m.Count(), scales=[100, 10, 3, 1]))
+    finer = Launch(GaussianNoiseReduction(m.Count(), variances=[900, 90, 9], missed="1e-6"))
+    both = (finer, Ask(0, m.Refine()), WORD, reduction, Ask(2, m.Refine()), Ask(0, m.Refine(9)))
+    yield Case("reductions of both kinds", c.ExPost(q.ApproxDP(4, "1e-5")), numbers, both)
     paid = (reduction, Ask(0, m.Refine()), WORD, reduction, Ask(0, m.Refine(3)), Ask(2, m.Refine()))
     yield Case("person of ExPost", Courier() @ c.ExPost(PureDP(2)), numbers, paid)
     inner = (Launch(c.ExPost(PureDP(1))), *within(0, paid), WORD)

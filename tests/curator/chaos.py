@@ -23,7 +23,7 @@ from mechanisms import Count, Gaussian, SparseVector, column
 from queryable import ZCDP, Queryable, QueryRefusedError
 from queryable.errors import InteractiveError, MechanismFault, QueryError
 from queryable.messages import AskMany, Failed, Halted, Launched, LaunchMany, Refused
-from queryable.running.together import exchanges_of
+from queryable.running.many import exchanges_of
 from tests.curator.serving import Served
 
 FIRST, STEP = 10**6, 10**5

@@ -5,80 +5,61 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import mechanisms as m
 from composition import FiltCon, Individual
 from curator.codec import QUERY_LIMITS, encode
-from mechanisms import (
-    Best,
-    Count,
-    DiscoveredKeys,
-    Estimate,
-    Fit,
-    FromModel,
-    Frugal,
-    Gaussian,
-    GroupBy,
-    Histogram,
-    Keys,
-    Laplace,
-    Measurements,
-    Poisson,
-    PrivateKeys,
-    SampleRows,
-    Scripted,
-    SparseVector,
-    Synthetic,
-    Threshold,
-    TruncatedNegativeBinomial,
-    column,
-)
 from queryable import ZCDP, Ask, CanAfford, Launch, PrivacyLossQuery
 from queryable.messages import AskMany, LaunchMany
 from tests.encoded_mutations import hostile, mutated, nodes
 
 _LETTERS = b'{}[]",:0123456789eE.-\\u truefalsnk@/'
 MOST = QUERY_LIMITS.bytes
-COUNT = Count(column("age") >= 40)
-NOISY = Launch(Gaussian(COUNT, rho="1/1000000"))
+COUNT = m.Count(m.column("age") >= 40)
+NOISY = Launch(m.Gaussian(COUNT, rho="1/1000000"))
 QUERIES = (
     *(
         NOISY,
-        Launch(SparseVector(300, epsilon="1/10000", cutoff=3)),
+        Launch(m.SparseVector(300, epsilon="1/10000", cutoff=3)),
         Launch(FiltCon(ZCDP("1/1000"))),
     ),
     *(LaunchMany([NOISY, NOISY]), AskMany([PrivacyLossQuery()]), PrivacyLossQuery()),
     *(CanAfford(NOISY.mechanism), Ask(0, COUNT), Ask(1, Ask(0, NOISY))),
 )
-_LAPLACE = Laplace(COUNT, epsilon="1/1000")
-_BINS = Keys.bins("age", [0, 20, 40, 60])
-PERSON = Synthetic([{"sex": ["m", "f"]}, _BINS], rounds=3) @ FiltCon(ZCDP(1000))
+_LAPLACE = m.Laplace(COUNT, epsilon="1/1000")
+_BINS = m.Keys.bins("age", [0, 20, 40, 60])
+PERSON = m.Synthetic([{"sex": ["m", "f"]}, _BINS], rounds=3) @ FiltCon(ZCDP(1000))
 LAUNCHES = (
-    Launch(Best([_LAPLACE, Laplace(Count(), epsilon="1/1000")], "largest", Threshold(50, "1/10"))),
-    Launch(Best([_LAPLACE], "smallest", Poisson(3))),
     Launch(
-        Best(
-            [Scripted(FiltCon(ZCDP("1/1000")), [Launch(Gaussian(COUNT, rho="1/9000"))] * 3)],
-            "largest",
-            TruncatedNegativeBinomial(0, "1/10"),
+        m.Best(
+            [_LAPLACE, m.Laplace(m.Count(), epsilon="1/1000")], "largest", m.Threshold(50, "1/10")
         )
     ),
-    Launch(PrivateKeys(DiscoveredKeys(["sex"]), epsilon="1/1000", delta="1/1000000")),
-    Launch(Frugal(plan=[COUNT], axes=[_BINS], patience=8) @ FiltCon(ZCDP("1/100"))),
-    Launch(Synthetic([_BINS], workload=[("age",)], max_cells=1000) @ FiltCon(ZCDP("1/100"))),
+    Launch(m.Best([_LAPLACE], "smallest", m.Poisson(3))),
+    Launch(
+        m.Best(
+            [m.Scripted(FiltCon(ZCDP("1/1000")), [Launch(m.Gaussian(COUNT, rho="1/9000"))] * 3)],
+            "largest",
+            m.TruncatedNegativeBinomial(0, "1/10"),
+        )
+    ),
+    Launch(m.PrivateKeys(m.DiscoveredKeys(["sex"]), epsilon="1/1000", delta="1/1000000")),
+    Launch(m.Frugal(plan=[COUNT], axes=[_BINS], patience=8) @ FiltCon(ZCDP("1/100"))),
+    Launch(m.Synthetic([_BINS], workload=[("age",)], max_cells=1000) @ FiltCon(ZCDP("1/100"))),
     Launch(Individual("1/100")),
 )
 TO_PERSONS = {
     "[]": LAUNCHES,
     "[0]": (
-        Estimate(COUNT, 20),
-        Estimate(Histogram("age", [0, 10, 20]), 30, confidence="9/10"),
-        Estimate(GroupBy([_BINS], Count()), 30, fixed_in_advance=True),
+        m.Estimate(COUNT, 20),
+        m.Estimate(m.Histogram("age", [0, 10, 20]), 30, confidence="9/10"),
+        m.Estimate(m.GroupBy([_BINS], m.Count()), 30, fixed_in_advance=True),
     ),
     "[1]": (
-        *(Fit(ZCDP("1/1000"), rounds=1), Measurements(), SampleRows(5), FromModel(COUNT)),
-        FromModel(GroupBy({"sex": ["m", "f"]}, Histogram("age", [0, 20, 40]))),
+        *(m.Fit(ZCDP("1/1000"), rounds=1), m.Measurements(), m.SampleRows(5), m.FromModel(COUNT)),
+        m.FromModel(m.GroupBy({"sex": ["m", "f"]}, m.Histogram("age", [0, 20, 40]))),
     ),
     "[2]": (
-        *(NOISY, Launch(Gaussian(Histogram("age", [0, 10]), rho="1/1000")), PrivacyLossQuery()),
+        *(NOISY, Launch(m.Gaussian(m.Histogram("age", [0, 10]), rho="1/1000")), PrivacyLossQuery()),
         CanAfford(NOISY.mechanism),
     ),
 }
@@ -137,9 +118,7 @@ def random_bodies(count: int, seed: int) -> Iterator[bytes]:
         if random.random() < 0.5:
             yield random.randbytes(random.randrange(200))
         else:
-            yield bytes(
-                random.choices(b'{}[]",:0123456789eE.-\\u truefalsnk@/', k=random.randrange(300))
-            )
+            yield bytes(random.choices(_LETTERS, k=random.randrange(300)))
 
 
 def costly() -> dict[str, bytes]:

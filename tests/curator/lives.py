@@ -24,8 +24,8 @@ from curator.logs.story import Story, story_of
 from curator.verify import verify
 from queryable import ZCDP, Ask, InteractiveMechanism, MechanismFault, Queryable, QueryError
 from queryable.conversation.recalling import Recall
-from queryable.messages import Failed, Launched, bare, entries_of, is_many
-from queryable.running.log import is_poll
+from queryable.messages import Failed, Launched, entries_of, is_many, without_receipts
+from queryable.running.telling import is_poll
 from tests.curator.analyses import DATA, WATCHED, Author, Message, Watched
 from tests.curator.schedules import Schedule
 from tests.disks import Disk
@@ -315,7 +315,7 @@ class _Worst(Random):
 
 
 def text(value: Any) -> str:
-    return WATCHED.encode(bare(value)).decode()
+    return WATCHED.encode(without_receipts(value)).decode()
 
 
 def said(query: Any) -> Any:

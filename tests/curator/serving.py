@@ -40,6 +40,17 @@ def written(folder: Path, text: str = STATED) -> Path:
     return folder / "curator.toml"
 
 
+def growing(folder: Path) -> Path:
+    """The configuration of one table that may grow, with a large budget.
+
+    A data set less is a process less to start.
+    """
+    text = STATED.replace(
+        'budget = { zcdp = "1/10"', 'batches = "batches"\nbudget = { zcdp = "10000000000"'
+    )
+    return written(folder, text.partition("[datasets.calls]")[0])
+
+
 def free_port() -> int:
     """A port that stays free, since it is none of those that the system gives out."""
     while True:

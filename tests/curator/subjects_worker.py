@@ -1,4 +1,4 @@
-"""A subject of the laws as what a worker serves: see `test_subjects_through_a_front.py`."""
+"""A subject of the laws as what a worker serves: see `test_served_views.py`."""
 
 import curator
 from curator.service.answering.local import LocalService

@@ -1,6 +1,5 @@
 """Wrong keys, files and messages: each is a clear error before data are read or charged."""
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,32 +35,9 @@ def used(path: Path, key: Any = None) -> None:
     curator.release(table)
 
 
-def _other_version(path: Path) -> None:
-    used(path, KEY)
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-
-
-def _of_another_program(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE visits (name)")
-    connection.close()
-
-
-def _readable_key(path: Path) -> None:
-    used(path)
-    Path(f"{path}.key").chmod(0o644)
-
-
 def _lost_key(path: Path) -> None:
     used(path)
     Path(f"{path}.key").unlink()
-
-
-def _short_key(path: Path) -> None:
-    used(path)
-    Path(f"{path}.key").write_text("00ff\n")
 
 
 def _no_folder(path: Path) -> None:
@@ -70,52 +46,32 @@ def _no_folder(path: Path) -> None:
     path.parent.write_text("a file")
 
 
-@attrs.frozen
-class Wrong:
-    """What is wrong when a root is opened, and the error."""
-
-    name: str
-    arrange: Callable[[Path], object]
-    more: dict[str, Any]
-    kind: type[Exception]
-    says: str
-
-    def __str__(self) -> str:
-        return self.name
+Wrong = tuple[Callable[[Path], object], dict[str, Any], type[Exception], str]
+OPENINGS: dict[str, Wrong] = {
+    "another key": (lambda p: used(p, KEY), {"key": bytes(32)}, LedgerError, "another key"),
+    "lost key": (_lost_key, {}, FileNotFoundError, "there is no key file"),
+    "no key": (lambda _: None, {"key": "env:NO_SUCH_KEY"}, ValueError, "set the environment"),
+    "a CSV file": (lambda p: p.write_text("a,b\n" * 99), {}, LedgerError, "not an SQLite"),
+    "no folder": (_no_folder, {}, LedgerError, "cannot be opened for writing"),
+    "no name": (lambda _: None, {"name": "", "key": KEY}, ValueError, "name"),
+}
+"""What is wrong when a root is opened, with which arguments, and the error."""
 
 
-OPENINGS = (
-    Wrong("another key", lambda p: used(p, KEY), {"key": bytes(32)}, LedgerError, "another key"),
-    Wrong("key for others", _readable_key, {}, ValueError, "others may read .* chmod 600"),
-    Wrong("lost key", _lost_key, {}, FileNotFoundError, "there is no key file"),
-    Wrong("short key", _short_key, {}, ValueError, "has 2 bytes; it should have 32"),
-    Wrong("no key", lambda _: None, {"key": "env:NO_SUCH_KEY"}, ValueError, "set the environment"),
-    Wrong("a number as key", lambda _: None, {"key": 7}, TypeError, "give key as 32 bytes"),
-    Wrong("other version", _other_version, {"key": KEY}, LedgerError, "has schema version 99"),
-    Wrong("foreign database", _of_another_program, {}, LedgerError, "of another program"),
-    Wrong("a CSV file", lambda p: p.write_text("a,b\n" * 99), {}, LedgerError, "not an SQLite"),
-    Wrong("a folder", Path.mkdir, {}, LedgerError, "cannot be opened for writing"),
-    Wrong("no folder", _no_folder, {}, LedgerError, "cannot be opened for writing"),
-    Wrong("no name", lambda _: None, {"name": "", "key": KEY}, ValueError, "name"),
-)
-
-
-@pytest.mark.parametrize("wrong", OPENINGS, ids=str)
-def test_what_cannot_be_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Wrong
-) -> None:
+@pytest.mark.parametrize("wrong", OPENINGS)
+def test_what_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     """The file and its folder are left as they were."""
-    path = tmp_path / "folder" / "a.db"
+    path, (arrange, more, kind, says) = tmp_path / "folder" / "a.db", OPENINGS[wrong]
     path.parent.mkdir()
-    wrong.arrange(path)
+    arrange(path)
     before, reads = _events(path), list[Any]()
     files = sorted(path.parent.glob("*"))
     monkeypatch.setattr(analyses, "SEEN", [reads.append])
     monkeypatch.setattr(
         "curator.identities.fingerprint", lambda *given: reads.append(given) or fingerprint(*given)
     )
-    with pytest.raises(wrong.kind, match=wrong.says) as caught:
-        opened(path, **wrong.more)
+    with pytest.raises(kind, match=says) as caught:
+        opened(path, **more)
     assert len(str(caught.value)) < 600
     assert reads == []
     assert _events(path) == before

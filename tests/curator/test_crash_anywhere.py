@@ -13,18 +13,10 @@ import pytest
 
 pytest.importorskip("apsw", reason="apsw is not installed (extra `test`)")
 
+import mechanisms as m
 from composition import FiltCon, OdomCon
 from curator.ledgers import SQLiteLedger
 from curator.logs.journal import LedgerJournal
-from mechanisms import (
-    BrownianNoiseReduction,
-    Gaussian,
-    Laplace,
-    LaplaceNoiseReduction,
-    Open,
-    Refine,
-    SparseVector,
-)
 from queryable import ZCDP, Launch, PrivacyLossQuery, PureDP
 from queryable.conversation.recalling import Unplayed
 from queryable.messages import AskMany, LaunchMany
@@ -99,28 +91,28 @@ def watched(number: int, *, fails: bool = False) -> Watched:
 SCRIPT = tuple(
     Message(path, query, names)
     for path, query, *names in (
-        ((), Launch(Gaussian(watched(1), rho="1/200")), "noisy"),
-        ((), Launch(SparseVector(20, epsilon="1/10", cutoff=2))),  # 1
+        ((), Launch(m.Gaussian(watched(1), rho="1/200")), "noisy"),
+        ((), Launch(m.SparseVector(20, epsilon="1/10", cutoff=2))),  # 1
         ((1,), watched(2)),
         ((), Launch(FiltCon(ZCDP("1/30")))),  # 2
-        ((2,), Launch(LaplaceNoiseReduction(watched(3), scales=[900, 300, 100]))),
-        ((2, 0), Refine()),
+        ((2,), Launch(m.LaplaceNoiseReduction(watched(3), scales=[900, 300, 100]))),
+        ((2, 0), m.Refine()),
         ((), Launch(OdomCon(PureDP), PureDP("1/20"))),  # 3
         ((3,), LaunchMany([Launch(RandomBits(SMALL)), Launch(FAULTY_AT_LAUNCH)])),
         ((3, 0), "bits"),
-        ((), Launch(BrownianNoiseReduction() @ FiltCon(ZCDP("1/40")))),  # 4
-        ((4,), Open(watched(5), (900, 300))),
-        ((4, "estimate 0"), Refine()),
+        ((), Launch(m.BrownianNoiseReduction() @ FiltCon(ZCDP("1/40")))),  # 4
+        ((4,), m.Open(watched(5), (900, 300))),
+        ((4, "estimate 0"), m.Refine()),
         ((), Launch(parts())),  # 5
         ((5, "a"), AskMany([watched(6), watched(7)])),
-        ((5, "b"), Launch(Laplace(watched(8, fails=True), epsilon="1/50"))),
+        ((5, "b"), Launch(m.Laplace(watched(8, fails=True), epsilon="1/50"))),
         ((1,), watched(9, fails=True)),
         ((1,), watched(10)),
-        ((), Launch(Laplace(watched(11), epsilon=9))),
+        ((), Launch(m.Laplace(watched(11), epsilon=9))),
         ((), PrivacyLossQuery()),
         ((), "nonsense"),
-        ((2, 0), Refine()),
-        ((), Launch(Gaussian(watched(1), rho="1/200")), "noisy"),
+        ((2, 0), m.Refine()),
+        ((), Launch(m.Gaussian(watched(1), rho="1/200")), "noisy"),
     )
 )
 

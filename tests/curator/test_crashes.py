@@ -6,33 +6,23 @@ from typing import Any
 import pytest
 
 import curator
+import mechanisms as m
 from composition import ConComp, FiltCon
 from curator.ledgers import LedgerFullError
 from curator.logs.story import TRIES
 from curator.verify import verify
-from mechanisms import (
-    BrownianNoiseReduction,
-    Count,
-    Gaussian,
-    LaplaceNoiseReduction,
-    Open,
-    Refine,
-    SparseVector,
-    column,
-)
 from queryable import ZCDP, Ask, CanAfford, InteractiveError, Launch, PureDP, Queryable, Statistic
 from queryable.conversation.recalling import noticing
 from queryable.errors import HandleError, RetiredChildError
-from queryable.messages import Failed, LaunchMany, bare
-from queryable.running.log import is_poll
-from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of
+from queryable.messages import Failed, LaunchMany
+from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of, view_of
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 DATA = {"age": list(range(100)), "sex": [0, 1] * 50}
-OLD, YOUNG = Count(column("age") >= 60), Count(column("age") < 10)
-NOISY = Launch(Gaussian(OLD, rho="1/50"))
+OLD, YOUNG = m.Count(m.column("age") >= 60), m.Count(m.column("age") < 10)
+NOISY = Launch(m.Gaussian(OLD, rho="1/50"))
 SMALL = PureDP("0.001")
 
 
@@ -46,18 +36,18 @@ FAULTY_AT_LAUNCH = Faulty(_raises, at_launch=True, charged=SMALL)
 Step = tuple[Any, str | None]
 SCRIPT: tuple[Step, ...] = (
     (NOISY, "noisy"),
-    (Launch(SparseVector(30, epsilon="1/10", cutoff=2)), "search"),  # 1
+    (Launch(m.SparseVector(30, epsilon="1/10", cutoff=2)), "search"),  # 1
     (Ask(1, YOUNG), None),
     (Launch(FiltCon(ZCDP("1/2"))), "team"),  # 2
     (CanAfford(NOISY), None),
     (Ask(2, NOISY), None),
     (Ask(1, "nonsense"), None),
-    (Ask(2, Launch(LaplaceNoiseReduction(OLD, scales=[30, 10, 3]))), None),  # 2/1
+    (Ask(2, Launch(m.LaplaceNoiseReduction(OLD, scales=[30, 10, 3]))), None),  # 2/1
     (Ask(1, OLD), None),
-    (Ask(2, Ask(1, Refine())), None),
-    (Launch(BrownianNoiseReduction() @ FiltCon(ZCDP("1/4"))), "person"),  # 3
-    (Ask(3, Open(OLD, (900, 300, 30))), None),
-    (Ask(3, Ask("estimate 0", Refine())), None),
+    (Ask(2, Ask(1, m.Refine())), None),
+    (Launch(m.BrownianNoiseReduction() @ FiltCon(ZCDP("1/4"))), "person"),  # 3
+    (Ask(3, m.Open(OLD, (900, 300, 30))), None),
+    (Ask(3, Ask("estimate 0", m.Refine())), None),
     (Launch(FAULTY_AT_LAUNCH), None),  # 4
     (Launch(FAULTY), None),  # 5
     (Ask(5, "bits"), None),
@@ -65,7 +55,7 @@ SCRIPT: tuple[Step, ...] = (
     (LaunchMany((NOISY, Launch(RandomBits(SMALL)), Launch(FAULTY_AT_LAUNCH), NOISY)), None),  # 7
     (Launch(ConComp([RandomBits(SMALL), FiltCon(PureDP("0.1"))])), "parts"),  # 10
     (Ask(10, Ask(0, "bits")), None),
-    (Ask(2, Launch(Gaussian(OLD, rho=1))), None),  # refused
+    (Ask(2, Launch(m.Gaussian(OLD, rho=1))), None),  # refused
     (Ask(10, Ask(1, Launch(RandomWord(SMALL)))), None),
     (Launch(Courier() @ FiltCon(ZCDP("1/10"))), "courier"),  # 11
     (Ask(11, LaunchMany((Launch(RandomBits(SMALL)), Launch(RandomWord(SMALL))))), None),
@@ -73,8 +63,8 @@ SCRIPT: tuple[Step, ...] = (
     (Ask(11, Launch(FAULTY_AT_LAUNCH)), None),
     (Ask(7, "bits"), None),
     (Ask(1, YOUNG), None),
-    (Ask(2, Ask(1, Refine())), None),
-    (Ask(3, Ask("estimate 0", Refine())), None),
+    (Ask(2, Ask(1, m.Refine())), None),
+    (Ask(3, Ask("estimate 0", m.Refine())), None),
     (NOISY, "noisy"),
 )
 """Ids of children are beside their launches."""
@@ -97,12 +87,6 @@ def sent(handle: Queryable, step: Step) -> None:
             handle.ask(query)
     except InteractiveError:
         pass
-
-
-def view_of(handle: Queryable) -> list[bytes]:
-    """The view as texts, without polls, which no ledger keeps."""
-    kept = [each for each in handle.view if not is_poll(each)]
-    return [STORED.encode((each.path, each.query, bare(each.answer))) for each in kept]
 
 
 class Undisturbed:
@@ -211,11 +195,11 @@ def test_data_are_read_after_the_intent_is_stored() -> None:
 
     statistic = Statistic(count, l1=1, l2=1)
     handle = opened(ledger)
-    search = handle.launch(SparseVector(30, epsilon="1/10", cutoff=2))
+    search = handle.launch(m.SparseVector(30, epsilon="1/10", cutoff=2))
     search(statistic)
-    handle.launch(Gaussian(statistic, rho="1/50"))
+    handle.launch(m.Gaussian(statistic, rho="1/50"))
     team = handle.launch(Courier() @ FiltCon(ZCDP(1)))
-    team.launch(Gaussian(statistic, rho="1/50"))
+    team.launch(m.Gaussian(statistic, rho="1/50"))
     assert [kind for _, kind in seen] == ["intent"] * 3
     assert len({seq for seq, _ in seen}) == 3
 
@@ -227,8 +211,9 @@ def test_an_intent_that_is_not_stored_reads_nothing() -> None:
     handle = opened(ledger)
     ledger.crash_at, ledger.stored = ledger.appends, False
     with pytest.raises(Crash):
-        handle.launch(Gaussian(statistic, rho="1/50"))
+        handle.launch(m.Gaussian(statistic, rho="1/50"))
     assert runs == []
+    assert issubclass(HandleError, TypeError)
     with pytest.raises(HandleError, match="again"):
         handle.privacy_loss()
     assert opened(ledger).privacy_loss() == ZCDP(0)
@@ -317,7 +302,7 @@ def test_what_is_run_again_before_a_message_is_no_try() -> None:
     the message has failed.
     """
     ledger = MemoryLedger(stored=False)
-    child = opened(ledger).launch(SparseVector(30, epsilon="1/10", cutoff=9))
+    child = opened(ledger).launch(m.SparseVector(30, epsilon="1/10", cutoff=9))
     assert child(YOUNG) is not None
     ledger.crash_at = ledger.appends + 1
     with pytest.raises(Crash):
@@ -361,7 +346,7 @@ def test_wrong_numbers_of_tries_are_refused(wrong: Any) -> None:
 def test_a_wrong_message_that_crashes_eight_times_retires_the_child() -> None:
     """Nobody knows whether it read data. The verifier takes the ledger as it is."""
     ledger = MemoryLedger(stored=False)
-    child = opened(ledger).launch(LaplaceNoiseReduction(OLD, scales=[30, 10]))
+    child = opened(ledger).launch(m.LaplaceNoiseReduction(OLD, scales=[30, 10]))
     ledger.crash_at = ledger.appends + 1
     with pytest.raises(Crash):
         child.ask(Ask(9, "bits"))
@@ -369,7 +354,7 @@ def test_a_wrong_message_that_crashes_eight_times_retires_the_child() -> None:
     handle = opened(ledger)
     assert isinstance(handle.view[-1].answer, Failed)
     with pytest.raises(RetiredChildError):
-        handle.children[0](Refine())
+        handle.children[0](m.Refine())
     found = verify(ledger.read("a"), codec=STORED)
     assert found.messages == 2
 
@@ -379,5 +364,5 @@ def test_a_child_of_a_message_that_runs_again_has_a_handle() -> None:
     handle = opened(ledger)
     ledger.crash_at = ledger.appends + 1
     with pytest.raises(Crash):
-        handle.launch(LaplaceNoiseReduction(OLD, scales=[30, 10]))
-    assert opened(ledger).children[0](Refine()).variance
+        handle.launch(m.LaplaceNoiseReduction(OLD, scales=[30, 10]))
+    assert opened(ledger).children[0](m.Refine()).variance

@@ -30,21 +30,17 @@ from queryable import ZCDP, Last, QueryError, Update
 from queryable.errors import HandleError
 from queryable.streams.blocks import BlocksQuery
 from tests.curator.feeding import DIE, STEPS, Dying
-from tests.curator.serving import ROOT, STATED, served, written
+from tests.curator.serving import ROOT, STATED, growing, served, written
 
-MUCH = "10000000000"
 COUNT = Gaussian(Count(), rho="1000000")
 COUNTER = ToeplitzCounter(Count(), rho="1000000", horizon=1000)
 
 
 @pytest.fixture
 def stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(
-        "curator.owner.feeding._LEASED", 300.0
-    )  # a killed curator's worker may end late
-    text = STATED.replace('zcdp = "1/10"', f'zcdp = "{MUCH}"', 1)
-    text = text.partition("[datasets.calls]")[0]  # a data set less is a process less to start
-    return written(tmp_path / "served", text.replace("budget", 'batches = "batches"\nbudget', 1))
+    # a killed curator's worker may end late
+    monkeypatch.setattr("curator.owner.feeding._LEASED", 300.0)
+    return growing(tmp_path / "served")
 
 
 @pytest.fixture
@@ -179,9 +175,8 @@ def test_a_kill_at_each_step(stated: Path, token: str, tmp_path: Path, who: str)
                 curator.start()
             total += number
             assert counter(Total()) == total
-            assert "nothing has changed" in feed(
-                stated, "visits", rows(tmp_path, number), "monday", identity=step
-            )
+            told = feed(stated, "visits", rows(tmp_path, number), "monday", identity=step)
+            assert "nothing has changed" in told
     assert f"{len(STEPS)} batches in 1 block" in batches(stated)
     assert f"{len(STEPS)} batches fed again" in commands.replay(str(stated), "visits")
 

@@ -13,12 +13,12 @@ import pytest
 
 import curator
 from composition import FiltCon
-from curator.logs import keeping
+from curator.logs import person_states as keeping
 from mechanisms import Count, Estimate, Frugal, Keys, column
 from mechanisms.frugal import shapes
 from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
-from mechanisms.frugal.messages import Estimated
+from mechanisms.frugal.frugal_queries import Estimated
 from queryable import ZCDP, Queryable
 from queryable.errors import MechanismFault
 

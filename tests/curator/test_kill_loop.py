@@ -22,45 +22,30 @@ from typing import Any
 import attrs
 import pytest
 
+import mechanisms as m
 from composition import FiltCon, Individual
 from curator import commands
 from curator.codec import CODEC
 from curator.owner import orders
 from curator.owner.feeding import feed
-from mechanisms import (
-    Best,
-    BrownianNoiseReduction,
-    Count,
-    Estimate,
-    Frugal,
-    Gaussian,
-    Laplace,
-    Open,
-    Refine,
-    SparseVector,
-    ToeplitzCounter,
-    Total,
-    TruncatedNegativeBinomial,
-    column,
-)
 from queryable import ZCDP, Queryable
-from queryable.messages import Failed, Launched, bare
-from tests.curator.serving import STATED, Served, served, written
+from queryable.messages import Failed, Launched, without_receipts
+from tests.curator.serving import Served, growing, served
 
-AGE = column("age")
+AGE = m.column("age")
 CHILDREN = {
-    "search": SparseVector(10**6, epsilon="1/10", cutoff=9),
-    "reduction": BrownianNoiseReduction() @ FiltCon(ZCDP(1)),
-    "frugal": Frugal() @ FiltCon(ZCDP(100)),
+    "search": m.SparseVector(10**6, epsilon="1/10", cutoff=9),
+    "reduction": m.BrownianNoiseReduction() @ FiltCon(ZCDP(1)),
+    "frugal": m.Frugal() @ FiltCon(ZCDP(100)),
     "individual": Individual(10**4),
-    "counter": ToeplitzCounter(Count(), rho=10**6, horizon=1000),
+    "counter": m.ToeplitzCounter(m.Count(), rho=10**6, horizon=1000),
 }
-_TIMES = TruncatedNegativeBinomial(1, "1/3")
+_TIMES = m.TruncatedNegativeBinomial(1, "1/3")
 
 
 def written_as(answer: Any) -> str:
     """An answer as the view has it."""
-    value = bare(answer)
+    value = without_receipts(answer)
     return str(CODEC.encode(value.answer if isinstance(value, Launched) else value), "ascii")
 
 
@@ -76,7 +61,7 @@ class Analyst:
     def start(self) -> None:
         """Launch the children, and open an estimate."""
         self.kids = {name: self.table.launch(each, name=name) for name, each in CHILDREN.items()}
-        self.estimate = self.kids["reduction"].ask(Open(Count(AGE >= 30)))
+        self.estimate = self.kids["reduction"].ask(m.Open(m.Count(AGE >= 30)))
         self.first = len(self.table.view)
 
     def questions(self) -> Iterator[Callable[[], Any]]:
@@ -84,15 +69,15 @@ class Analyst:
         kids, number = self.kids, 0
         while True:
             number += 1
-            above = Count(number % 90 <= AGE)
+            above = m.Count(number % 90 <= AGE)
             within = 4000 / (1 + number / 10)
-            best = Best([Laplace(above, epsilon="1/1000")] * 2, "largest", _TIMES)
+            best = m.Best([m.Laplace(above, epsilon="1/1000")] * 2, "largest", _TIMES)
             variance = 10**6 / number
             yield lambda above=above: kids["search"](above)
-            yield lambda variance=variance: self.estimate(Refine(variance))
-            yield lambda above=above, w=within: kids["frugal"].ask(Estimate(above, w))
-            yield lambda above=above: kids["individual"].launch(Gaussian(above, rho="1/1000"))
-            yield lambda: kids["counter"](Total())
+            yield lambda variance=variance: self.estimate(m.Refine(variance))
+            yield lambda above=above, w=within: kids["frugal"].ask(m.Estimate(above, w))
+            yield lambda above=above: kids["individual"].launch(m.Gaussian(above, rho="1/1000"))
+            yield lambda: kids["counter"](m.Total())
             yield lambda best=best: self.table.launch(best)
 
     def run(self) -> None:
@@ -130,9 +115,7 @@ def kill(curator: Served, *, whole: bool) -> int:
 
 def configured(folder: Path) -> tuple[Path, str]:
     """A configuration whose data grow, and an analyst's token."""
-    text = STATED.replace('zcdp = "1/10"', 'zcdp = "10000000000"', 1)
-    text = text.partition("[datasets.calls]")[0]
-    stated = written(folder / "served", text.replace("budget", 'batches = "batches"\nbudget', 1))
+    stated = growing(folder / "served")
     token = orders.add_analyst(stated, "ada")
     orders.grant(stated, "visits", "ada", zcdp="100000000")
     return stated, token
@@ -140,16 +123,10 @@ def configured(folder: Path) -> tuple[Path, str]:
 
 @pytest.mark.parametrize(
     ("kills", "every"),
-    [
-        pytest.param(12, 4, marks=pytest.mark.slow),
-        pytest.param(200, 10, marks=pytest.mark.long),
-    ],
+    [pytest.param(12, 4, marks=pytest.mark.slow), pytest.param(200, 10, marks=pytest.mark.long)],
 )
 def test_nobody_is_retired_by_kills(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kills: int,
-    every: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int, every: int
 ) -> None:
     """Each kill comes 0.6 to 2 s after the last one; one of `every` takes the front too.
 
@@ -187,7 +164,7 @@ def test_nobody_is_retired_by_kills(
         assert not any(isinstance(each, Failed) for each in answers)
         assert list(map(written_as, answers)) == analyst.heard
         assert len(analyst.heard) > len(CHILDREN) + 1
-        assert handle.children[4](Total()) == fed
+        assert handle.children[4](m.Total()) == fed
         assert curator.stop() == 0
     assert f"{fed} batches" in commands.status(str(stated))
     assert "failed" not in (told := commands.replay(str(stated), "visits")), told

@@ -16,7 +16,7 @@ from queryable.messages import is_owners
 from queryable.streams.levels import Growth
 from tests.laws.subjects import DATA, SUBJECTS, Subject
 from tests.on_ledger import LENIENT
-from tests.stored import MemoryLedger
+from tests.stored import ledger_of
 from tests.strategies import ILLEGAL, ILLEGAL_LAUNCHES
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -67,9 +67,7 @@ class Logged(InteractiveMechanism[Log]):
         return self._sent(state, query)
 
     def _sent(self, state: Log, *query: Any) -> tuple[Log, Any]:
-        ledger, batches = MemoryLedger(), state.batches
-        ledger.events["a"] = [*state.events]
-        ledger.epochs["a"] = state.events[-1].epoch if state.events else 0
+        ledger, batches = ledger_of(state.events), state.batches
         with (
             patch("curator.root.random_bytes", bytes),  # the salt
             patch("curator.root.LedgerJournal", AtMidnight),

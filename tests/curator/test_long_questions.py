@@ -6,41 +6,34 @@ from typing import Any
 
 import pytest
 
+import mechanisms as m
 from composition import FiltCon
 from curator.client import Connection
 from curator.owner import orders
-from mechanisms import (
-    Best,
-    Count,
-    Estimate,
-    Frugal,
-    Gaussian,
-    Histogram,
-    Laplace,
-    Scripted,
-    TruncatedNegativeBinomial,
-    column,
-)
 from queryable import RDP, ZCDP, Launch, Queryable, QueryError
 from tests.curator.serving import served, written
 
-AGE = column("age")
-NOISY = Laplace(Count(), scale=10**6)
-REPEATED = TruncatedNegativeBinomial(1, "1/3000")
-YEARS = Histogram("age", range(100))
+AGE = m.column("age")
+NOISY = m.Laplace(m.Count(), scale=10**6)
+REPEATED = m.TruncatedNegativeBinomial(1, "1/3000")
+YEARS = m.Histogram("age", range(100))
 
 
-def nested(queries: int = 100) -> Best:
-    inner = Scripted(FiltCon(ZCDP("1/1000")), [Launch(Gaussian(Count(), variance=10**6))] * queries)
-    return Best([inner], "largest", TruncatedNegativeBinomial(1, "1/100"))
+def nested(queries: int = 100) -> m.Best:
+    inner = m.Scripted(
+        FiltCon(ZCDP("1/1000")), [Launch(m.Gaussian(m.Count(), variance=10**6))] * queries
+    )
+    return m.Best([inner], "largest", m.TruncatedNegativeBinomial(1, "1/100"))
 
 
 ATTACKS: tuple[Callable[[Queryable], Any], ...] = (
-    lambda table: table.launch(Best([NOISY], "largest", TruncatedNegativeBinomial(1, "1/9000"))),
+    lambda table: table.launch(
+        m.Best([NOISY], "largest", m.TruncatedNegativeBinomial(1, "1/9000"))
+    ),
     lambda table: table.launch(nested()),
     lambda table: table.can_afford(nested()),
-    lambda table: table.launch_many([Best([NOISY], "largest", REPEATED)] * 2),
-    lambda table: table.launch(Scripted(FiltCon(RDP(2, 1)), [Launch(nested(10))] * 9)),
+    lambda table: table.launch_many([m.Best([NOISY], "largest", REPEATED)] * 2),
+    lambda table: table.launch(m.Scripted(FiltCon(RDP(2, 1)), [Launch(nested(10))] * 9)),
 )
 
 
@@ -53,7 +46,7 @@ def test_nobody_keeps_a_data_set_busy(tmp_path: Path) -> None:
 
     def asked(connection: Connection) -> Queryable:
         found: Queryable = connection["visits"].launch(
-            Frugal() @ FiltCon(ZCDP("1/100")), name="frugal"
+            m.Frugal() @ FiltCon(ZCDP("1/100")), name="frugal"
         )
         return found
 
@@ -65,16 +58,16 @@ def test_nobody_keeps_a_data_set_busy(tmp_path: Path) -> None:
             with pytest.raises(QueryError, match="5000 is the most"):
                 attack(table)
         with pytest.raises(QueryError, match="takes too long for a curator"):
-            frugal.ask(Estimate(YEARS, 200))
+            frugal.ask(m.Estimate(YEARS, 200))
         assert table.privacy_loss() == spent
         owner = curator.connect(None)["visits"]
-        long = owner.children[0].children[0].ask(Estimate(YEARS, 300))
+        long = owner.children[0].children[0].ask(m.Estimate(YEARS, 300))
         assert long.cost.rho > 0
-        assert curator.connect(bo)["visits"].launch(Gaussian(Count(), rho="1/1000")) is not None
+        assert curator.connect(bo)["visits"].launch(m.Gaussian(m.Count(), rho="1/1000")) is not None
         assert curator.stop() == 0
     with served(stated) as curator:
         again = asked(curator.connect(ada))  # the owner's question is asked again, however long
-        found = again.ask(Estimate(Count(AGE >= 40), 400))
+        found = again.ask(m.Estimate(m.Count(AGE >= 40), 400))
         assert found.spreads
         assert curator.health()["well"]
         assert "Traceback" not in (stated.parent / "log").read_text()

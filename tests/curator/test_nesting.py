@@ -13,27 +13,19 @@ from typing import Any
 import pytest
 
 import curator
+import queryable as q
 from composition import ConComp, FiltCon, Partition
 from composition import Parallel as InParts
 from curator.codec import CODEC, QUERIES, encode
 from curator.codec.analysts import ANALYST_TAGS
 from mechanisms import Best, Count, Frugal, Laplace, Scripted, TruncatedNegativeBinomial, column
-from queryable import (
-    ZCDP,
-    Ask,
-    Failed,
-    InteractiveMechanism,
-    Launch,
-    PureDP,
-    Queryable,
-    QueryError,
-)
+from mechanisms.first_good import FirstGood, Try
 from queryable.checks.held import MOST_NESTED, held, nesting
 from queryable.errors import CodecError
 from tests.encoded import values
 
 DATA = {"age": [*range(40)]}
-BUDGET = PureDP(1)
+BUDGET = q.PureDP(1)
 CHEAP = Laplace(Count(), epsilon="1/1000")
 LAW = TruncatedNegativeBinomial(1, "1/2")
 
@@ -54,9 +46,9 @@ def parts_of(inner: Any) -> Any:
 
 
 NESTS: dict[str, Callable[[Any], Any]] = {
-    "launched": lambda inner: Scripted(FiltCon(BUDGET), [Launch(inner)]),
+    "launched": lambda inner: Scripted(FiltCon(BUDGET), [q.Launch(inner)]),
     "asked": lambda inner: Scripted(
-        FiltCon(BUDGET), [Launch(FiltCon(BUDGET)), Ask(0, Launch(inner))]
+        FiltCon(BUDGET), [q.Launch(FiltCon(BUDGET)), q.Ask(0, q.Launch(inner))]
     ),
     "of one fixed": lambda inner: Scripted(ConComp([inner]), []),
     "of parts": lambda inner: Scripted(parts_of(inner), []),
@@ -69,6 +61,7 @@ HOLDERS = {
     "con-comp/1",
     "parallel/1",
     "best/1",
+    "try/1",
     "ask/1",
     "release/1",
     "postprocessed/1",
@@ -81,9 +74,9 @@ def deepest(nest: Callable[[Any], Any], most: int = MOST_NESTED) -> Any:
     found: Any = None
     inner: Any = INNERMOST
     try:
-        while nesting(Launch(inner)) <= most:
+        while nesting(q.Launch(inner)) <= most:
             found, inner = inner, nest(inner)
-    except (QueryError, ValueError):  # beyond the limit, or that of mechanisms without messages
+    except (q.QueryError, ValueError):  # beyond the limit, or that of mechanisms without messages
         pass
     return found
 
@@ -125,7 +118,7 @@ def somewhere_else(call: Callable[[], Any], where: str) -> Any:
 
 def failed(answer: Any) -> bool:
     """Whether anything in an answer failed."""
-    return isinstance(answer, Failed) or any(isinstance(each, Failed) for each in parts(answer))
+    return isinstance(answer, q.Failed) or any(isinstance(each, q.Failed) for each in parts(answer))
 
 
 def parts(answer: Any) -> list[Any]:
@@ -147,12 +140,12 @@ def test_the_deepest_message_works_everywhere_and_one_deeper_nowhere(
 ) -> None:
     """Launch, ledger, tree, explanation, name, opening and replay, on a ledger; texts too."""
     mechanism, place = deepest(NESTS[nest]), tmp_path / "a.db"
-    budget = FiltCon(PureDP(10))
+    budget = FiltCon(q.PureDP(10))
 
     def works() -> Any:
         root: Any = curator.open(place, budget, DATA, name="a")
         answer = root.launch(mechanism, name="deep")
-        answer = answer.opening if isinstance(answer, Queryable) else answer
+        answer = answer.opening if isinstance(answer, q.Queryable) else answer
         assert root.explain()
         assert root.tree()
         assert len(root.ledger()) == 1
@@ -167,12 +160,12 @@ def test_the_deepest_message_works_everywhere_and_one_deeper_nowhere(
     found = somewhere_else(lambda: curator.replay(place, budget, DATA, name="a"), where)
     assert found.difference is None
     assert found.messages == 1
-    assert QUERIES.decode(encode(Launch(mechanism))) == Launch(mechanism)
+    assert QUERIES.decode(encode(q.Launch(mechanism))) == q.Launch(mechanism)
 
     def refused() -> bool:
         root = curator.open(place, budget, DATA, name="a")
         spent = root.privacy_loss()
-        with pytest.raises((QueryError, ValueError), match="nested"):
+        with pytest.raises((q.QueryError, ValueError), match="nested"):
             root.launch(deeper(NESTS[nest]))
         same = bool(root.privacy_loss() == spent)
         curator.release(root)
@@ -186,7 +179,7 @@ def test_what_may_hold_a_mechanism_is_nested_here() -> None:
     found = set()
     for value in values():
         tag = CODEC.tag_of(type(value))
-        inner = [each for each in held(value) if isinstance(each, InteractiveMechanism)]
+        inner = [each for each in held(value) if isinstance(each, q.InteractiveMechanism)]
         if tag in ANALYST_TAGS and any(each is not value for each in inner):
             found.add(tag)
     assert found <= HOLDERS
@@ -195,16 +188,18 @@ def test_what_may_hold_a_mechanism_is_nested_here() -> None:
 @pytest.mark.parametrize("where", ["here", "small", "deep"])
 def test_the_best_of_analyses_and_persons_over_persons(where: str) -> None:
     """At the depth that each admits."""
-    best = Best([deepest(NESTS["launched"], MOST_NESTED - 5)], len, LAW)
-    person: Any = FiltCon(ZCDP(1))
+    inner = deepest(NESTS["launched"], MOST_NESTED - 5)
+    best, tried = Best([inner], len, LAW), Try([inner], len)
+    person: Any = FiltCon(q.ZCDP(1))
     for _ in range(38):
         person = Frugal() @ person
     rest = ConComp([person])
 
     def works() -> bool:
-        root = Queryable(FiltCon(ZCDP(10**9)), DATA)
+        root = q.Queryable(FiltCon(q.ZCDP(10**9)), DATA)
         told = root.launch(best)
         assert root.launch(rest) is not None
+        assert not failed(root.launch(FirstGood(1, LAW, 1))(tried))
         return failed(told)
 
     assert not somewhere_else(works, where)
@@ -212,24 +207,24 @@ def test_the_best_of_analyses_and_persons_over_persons(where: str) -> None:
 
 def test_asks_and_lists_count() -> None:
     """Beyond the limit nothing is charged, also in a text."""
-    root = Queryable(FiltCon(PureDP(10)), DATA)
-    asked: Any = Launch(CHEAP)
+    root = q.Queryable(FiltCon(q.PureDP(10)), DATA)
+    asked: Any = q.Launch(CHEAP)
     for _ in range(MOST_NESTED):
-        asked = Ask(0, asked)
+        asked = q.Ask(0, asked)
     held_in: Any = CHEAP
     for _ in range(MOST_NESTED):
         held_in = (held_in,)
     for inner in (asked, held_in):
-        with pytest.raises(QueryError, match="nested too deep"):
+        with pytest.raises(q.QueryError, match="nested too deep"):
             root.launch(Scripted(FiltCon(BUDGET), [inner]))
-    assert root.privacy_loss() == PureDP(0)
+    assert root.privacy_loss() == q.PureDP(0)
     with pytest.raises(CodecError, match="nested"):
         QUERIES.decode("[" * 300 + "]" * 300)
 
 
 def test_a_caller_that_leaves_no_stack_is_refused_before_the_charge() -> None:
-    root = Queryable(FiltCon(PureDP(10)), DATA)
+    root = q.Queryable(FiltCon(q.PureDP(10)), DATA)
     mechanism = deepest(NESTS["launched"])
-    with pytest.raises(QueryError, match="Ask from a shallower call"):
+    with pytest.raises(q.QueryError, match="Ask from a shallower call"):
         called_deep(lambda: root.launch(mechanism), sys.getrecursionlimit() - 500)
-    assert root.privacy_loss() == PureDP(0)
+    assert root.privacy_loss() == q.PureDP(0)

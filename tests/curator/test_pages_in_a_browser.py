@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.pages import Pages, browsed
+from mechanisms import Count, GroupBy, Keys, Mean
+from queryable import ZCDP
+from tests.pages import HOSTILE, Pages, browsed
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 PLACES = ("chromium", "chromium-browser", "google-chrome")
@@ -107,6 +109,41 @@ def test_the_budget_moves_when_an_analyst_launches(tab: Tab, pages: Pages) -> No
     assert tab.page.locator(".tree details").first.get_attribute("open") is None
     assert tab.page.evaluate("document.activeElement.tagName") == "SUMMARY"
     tab.until("document.getElementById('news').textContent.includes('of the budget used')")
+
+
+def test_groups_are_a_small_table_and_no_column_is_cut(chromium: Any) -> None:
+    """At 1,200 pixels, with long charges, names of analysts and keys of groups."""
+    pages, long = Pages(), "k" * 200
+    pages.fill()
+    mine = pages.root.children[0]
+    bins = Keys.bins("age", [0, 20, 40, 100])
+    ages = mine.release(GroupBy([bins], Count()), loss=ZCDP("1/1000"), name="by age")
+    where = Keys("age", list(range(40)))
+    answer = mine.release(GroupBy([where, Keys(HOSTILE, [1])], Count()), loss=ZCDP("1/1234567"))
+    mine.release(GroupBy({HOSTILE: [1, 2]}, Mean("age", 0, 100)), loss=ZCDP("1/1000"), name=long)
+    with browsed(pages) as at:
+        tab = Tab(chromium, pages, at, viewport={"width": 1200, "height": 900})
+        tab.own()
+        tab.page.goto("/data/visits")
+        cut = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)"
+        assert max(tab.page.evaluate(cut)) <= 0
+        left = "cells => cells.map(e => Math.round(e.getBoundingClientRect().left))"
+        starts = tab.page.locator(".messages > thead th").evaluate_all(left)
+        row = tab.page.locator(".messages > tbody > tr", has_text="by age:")
+        assert row.locator("> *").evaluate_all(left) == starts == sorted({*starts})
+        texts = row.locator(".groups tr").all_inner_texts()
+        _, rows, _ = ages.as_texts()
+        shown = [[key, value, f"{low} to {high}"] for key, value, low, high in rows]
+        assert [each.split("\t") for each in texts] == [["age", "estimate", "interval"], *shown]
+        assert row.locator("caption").inner_text() == "95% intervals, each by itself"
+        heights = row.locator(".groups tbody bdi").evaluate_all("a => a.map(e => e.clientHeight)")
+        assert max(heights) < 30  # no key is broken into several lines
+        second = tab.page.locator(".messages > tbody > tr").nth(1)
+        assert second.locator(".groups tbody tr").count() == 10
+        assert f"and {answer.count - 10} more" in second.inner_text()
+        assert tab.page.locator(".groups img").count() == 0
+        tab.context.close()
+        assert tab.wrong == []
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import curator.codec
 from composition import FiltCon, Individual
 from curator import commands
 from curator.keys import make_key
-from curator.ledgers import LedgerError, SQLiteLedger, following
+from curator.ledgers import LedgerError, SQLiteLedger
 from curator.logs.story import TRIES
 from mechanisms import (
     Count,
@@ -35,7 +36,8 @@ from queryable.messages import LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.test_same_views import opened, told
-from tests.stored import KEY, STORED, Crash, MemoryLedger
+from tests.ledgers import chained_again, edited
+from tests.stored import KEY, STORED, Crash, MemoryLedger, ledger_of
 from tests.strategies import Faulty, RandomBits
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -193,15 +195,8 @@ def test_an_interrupt_while_earlier_messages_run_again_retires_nothing(
 
 def rewritten(ledger: MemoryLedger, change: Callable[[str, Any], None]) -> MemoryLedger:
     """The ledger with other bodies, and the chain of hashes made again."""
-    other = MemoryLedger()
-    other.epochs, other.events["a"], last = {**ledger.epochs}, [], None
-    for event in ledger.events["a"]:
-        body = json.loads(event.body)
-        change(event.kind, body)
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-        last = following(last, "a", event.epoch, event.kind, text)
-        other.events["a"].append(last)
-    return other
+    changed = (edited(each, partial(change, each.kind)) for each in ledger.events["a"])
+    return ledger_of(chained_again(changed))
 
 
 @pytest.mark.parametrize("place", range(7))
@@ -338,8 +333,7 @@ def test_failures_and_crashes() -> None:
     with pytest.raises(MechanismFault):
         faulty("bits")
     table(Gaussian(Count(), rho="1/50"))
-    crashed = MemoryLedger(crash_at=1)
-    crashed.events, crashed.epochs = {"a": [*ledger.events["a"]]}, {**ledger.epochs}
+    crashed = ledger.copy()
     handle = curator.open(crashed, BUDGET, ROWS, name="a", key=KEY, codec=STORED)
     crashed.crash_at, crashed.stored = crashed.appends + 1, False
     with pytest.raises(Crash):

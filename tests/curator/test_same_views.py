@@ -9,72 +9,62 @@ import pytest
 import composition
 import curator
 import mechanisms
+import queryable as q
 from composition import Rule
 from composition.rules.base import Accumulator
 from mechanisms import Table
-from queryable import (
-    Ask,
-    InteractiveMechanism,
-    MechanismFault,
-    PersonInTheMiddle,
-    PrivacyClaimError,
-    Queryable,
-    QueryRefusedError,
-)
 from queryable.errors import RetiredChildError
-from queryable.messages import AskMany, LaunchMany, bare, unnested
-from queryable.running.log import is_poll
+from queryable.messages import AskMany, LaunchMany, unnested, without_receipts
 from queryable.statistics import Releasable
+from tests import stored
 from tests.curator.cases import CASES, TAGGED, Case, Named, kinds_in, visits
 from tests.stored import KEY, MemoryLedger, coins_of, opening_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 
-def told(handle: Queryable, query: Any, by_path: bool) -> None:
+def told(handle: q.Queryable, query: Any, by_path: bool) -> None:
     """Send a query that is legal; refusals and failures are in the view."""
     path: list[Any] = []
     names: tuple[str | None, ...] = ()
     if isinstance(query, Named):
         path, query, names = [*query.path], query.query, query.names
-    while by_path and type(query) is Ask:
+    while by_path and type(query) is q.Ask:
         path, query = [*path, query.child], query.query
     try:
         if isinstance(query, LaunchMany | AskMany):
-            handle._told(tuple(path), query, names)
+            handle._outcomes(tuple(path), query, names)
         else:
             whole = (*path, *unnested(query)[0])  # where a child is that it launches
             handle._delivered(whole, handle._root.tell(tuple(path), query, names))
-    except (QueryRefusedError, MechanismFault, RetiredChildError, PrivacyClaimError):
+    except (q.QueryRefusedError, q.MechanismFault, RetiredChildError, q.PrivacyClaimError):
         pass
 
 
-def opened(ledger: MemoryLedger, case: Case) -> Queryable:
+def opened(ledger: MemoryLedger, case: Case) -> q.Queryable:
     return curator.open(ledger, case.mechanism, case.data(), name="a", key=KEY, codec=TAGGED)
 
 
-def view_of(handle: Queryable) -> list[bytes]:
-    """The view as texts, without polls, which no ledger keeps."""
-    kept = [each for each in handle.view if not is_poll(each)]
-    texts = [TAGGED.encode((each.path, each.query, bare(each.answer))) for each in kept]
-    return [TAGGED.encode(bare(handle._root.opening)), *texts]
+def view_of(handle: q.Queryable) -> list[bytes]:
+    """The opening and the view as texts."""
+    return [TAGGED.encode(without_receipts(handle._root.opening)), *stored.view_of(handle, TAGGED)]
 
 
-def charges_of(handle: Queryable) -> list[str]:
+def charges_of(handle: q.Queryable) -> list[str]:
     """The rows of the ledger, without the number of each among all exchanges, polls included."""
     return [re.sub(r"^\d+ *", "", line) for line in str(handle.ledger()).splitlines()[1:]]
 
 
-def tree_of(handle: Queryable) -> list[str]:
+def tree_of(handle: q.Queryable) -> list[str]:
     """The tree without what polls reported."""
     return [line for line in handle.tree().splitlines() if "last reported" not in line]
 
 
-def in_memory(ledger: MemoryLedger, case: Case) -> Queryable:
+def in_memory(ledger: MemoryLedger, case: Case) -> q.Queryable:
     data = case.data()
     if isinstance(data, Table):
         data = data.with_seed(int(opening_of(ledger, "a")["seed"]))
-    return Queryable(case.mechanism, data, coins=coins_of(ledger, "a", TAGGED), allow_seeded=True)
+    return q.Queryable(case.mechanism, data, coins=coins_of(ledger, "a", TAGGED), allow_seeded=True)
 
 
 LONG = {"Individual on a table", "Individual within FiltCon"}
@@ -135,6 +125,6 @@ def exported(*kinds: type) -> set[type]:
 def test_everything_exported_is_a_case() -> None:
     """Mechanisms, compositors, persons, rules, odometers and statistics."""
     found = {kind for case in CASES for kind in kinds_in((case.mechanism, case.script))}
-    kinds = (InteractiveMechanism, PersonInTheMiddle, Rule, Accumulator, Releasable)
+    kinds = (q.InteractiveMechanism, q.PersonInTheMiddle, Rule, Accumulator, Releasable)
     missing = sorted(each.__name__ for each in exported(*kinds) - found)
     assert not missing, f"add a Case of {missing} to tests/curator/cases.py"

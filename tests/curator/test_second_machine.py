@@ -30,7 +30,7 @@ from curator.wire import UnavailableError
 from mechanisms import BrownianNoiseReduction, Gaussian, Open, Refine, SparseVector, column
 from queryable import ZCDP, Queryable
 from queryable.errors import InteractiveError
-from queryable.running.log import is_poll
+from queryable.running.telling import is_poll
 from tests.curator.serving import ROOT
 from tests.postgres import POSTGRES, database
 
@@ -180,6 +180,7 @@ def site(folder: Path, more: str = "") -> Iterator[Site]:
     one, two, undisturbed = (Machine(folder / name) for name in ("one", "two", "undisturbed"))
     key = one.make(stated(ledger, data, more), None)
     two.make(stated(ledger, data, more), key)
+    commands.init(one.folder)  # the ledger, now that the configuration names it
     try:
         one.start("ready")
         place = one.folder / "curator.toml"
@@ -190,7 +191,8 @@ def site(folder: Path, more: str = "") -> Iterator[Site]:
         yield Site(one, two, undisturbed, token)
     except BaseException as error:
         for each in (one, two):
-            error.add_note((each.folder / "log").read_text())
+            if (log := each.folder / "log").exists():
+                error.add_note(log.read_text())
         raise
     finally:
         for each in (one, two, undisturbed):

@@ -1,14 +1,28 @@
-"""Through a socket, the handle gives the views, trees and ledgers that it gives in process."""
+"""Through a socket, or a front and workers, the handle gives the views that it gives in process."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curator.access import AccessStore
+from curator.client import connect
+from curator.ledgers import SQLiteLedger
+from curator.service.routes import owners_application
+from curator.service.serve import running, working
+from curator.service.web.front import Front
+from curator.service.web.keeper import AsyncAccess
+from curator.service.web.protocols import OwnerProtocol
+from curator.service.web.sockets import listen_at
+from curator.service.web.ticks import Ticks
+from curator.service.workers.recipes import Recipe
+from curator.service.workers.workers import WorkerService, environment_for
 from queryable import InteractiveError, Queryable
 from queryable.messages import AskMany, Launched, LaunchMany
-from tests.laws.subjects import ASKED, DATA, Subject
+from tests.laws.subjects import ASKED, COMPOSITORS, DATA, TOYS, Subject
 from tests.served import ROOT, Served, opened, serving
 from tests.stored import STORED, MemoryLedger, coins_of
 
@@ -19,7 +33,7 @@ def told(handle: Queryable, query: Any) -> Any:
     """What the analyst gets: an answer, or the class and text of an exception."""
     try:
         if isinstance(query, LaunchMany | AskMany):
-            return plain(handle._told((), query, ()))
+            return plain(handle._outcomes((), query, ()))
         return plain(handle.ask(query))
     except InteractiveError as error:
         return type(error).__name__, str(error)
@@ -96,3 +110,49 @@ def test_clients_that_come_and_go(subject: Subject) -> None:
         assert everything(served.handle())["view"] == everything(remote)["view"]
         launched = [each for each in remote.view if isinstance(each.answer, Launched)]
         assert len(launched) == sum(isinstance(each.answer, Launched) for each in memory.view)
+
+
+# Toys and compositors: statistics that are Python functions stay in one process.
+
+HERE = {"ExPost", "FiltCon with failures"}
+CASES = [
+    number
+    for number, each in enumerate(ASKED)
+    if each in (*TOYS, *COMPOSITORS) and each.name not in HERE
+][::2]
+FOLDER = str(Path(__file__).parents[2])
+
+
+def compared(subject: Subject, socket: Path, file: Path) -> None:
+    with connect(f"unix:{socket}", codec=STORED) as there:
+        remote = there["visits"]
+        ledger = SQLiteLedger(file)
+        coins = coins_of(ledger, "visits")
+        ledger.close()
+        memory = Queryable(subject.mechanism, DATA, coins=coins, allow_seeded=True)
+        for query in subject.script:
+            assert told(remote, query) == told(memory, query)
+        assert everything(remote) == everything(memory)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", CASES, ids=lambda number: ASKED[number].name)
+def test_a_front_gives_what_memory_gives(number: int, tmp_path: Path) -> None:
+    async def life() -> None:
+        recipe = Recipe(
+            "tests.curator.subjects_worker:opened", {"folder": str(tmp_path), "number": number}
+        )
+        environment = {**environment_for(), "PYTHONPATH": FOLDER}
+        worker = WorkerService("visits", recipe, environment=environment)
+        keeper = AsyncAccess(AccessStore(MemoryLedger()))
+        front = Front({"visits": worker}, keeper, {"visits": Ticks(None)})
+        socket = tmp_path / "owner.sock"
+        application = owners_application(front)
+        async with (
+            working(front, front.services),  # type: ignore[arg-type]
+            running(application, listen_at(socket, 0o600), protocol=OwnerProtocol),
+        ):
+            await worker.ready()
+            await asyncio.to_thread(compared, ASKED[number], socket, tmp_path / f"{number}.db")
+
+    asyncio.run(asyncio.wait_for(life(), 120))

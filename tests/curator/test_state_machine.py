@@ -37,17 +37,12 @@ class TreeOnLedger(NestedTree):
     def teardown(self) -> None:
         """The view is that of the ledger, and that of memory with the same coins."""
         if self.tree:
-            compare(Opened(self.tree[0].handle, self.ledger, self.root, DATA))
+            compare(Opened(self.tree[0].handle, self.ledger, self.root, DATA, []))
 
 
-def test_a_nested_tree_on_a_ledger() -> None:
-    run_state_machine_as_test(
-        TreeOnLedger, settings=settings(max_examples=6, stateful_step_count=30)
-    )
-
-
-@pytest.mark.long
-def test_many_nested_trees_on_a_ledger() -> None:
-    run_state_machine_as_test(
-        TreeOnLedger, settings=settings(max_examples=1000, stateful_step_count=50)
-    )
+@pytest.mark.parametrize(
+    ("examples", "steps"), [(6, 30), pytest.param(1000, 50, marks=pytest.mark.long)]
+)
+def test_a_nested_tree_on_a_ledger(examples: int, steps: int) -> None:
+    chosen = settings(max_examples=examples, stateful_step_count=steps)
+    run_state_machine_as_test(TreeOnLedger, settings=chosen)

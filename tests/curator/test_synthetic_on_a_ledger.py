@@ -13,7 +13,7 @@ import curator
 from composition import FiltCon
 from mechanisms import Count, Fit, FromModel, Measurements, Synthetic
 from mechanisms.synthetic import fitting
-from mechanisms.synthetic.messages import ModelFit
+from mechanisms.synthetic.fit_queries import ModelFit
 from queryable import ZCDP, Queryable
 from tests.curator.processes import FORKED
 

@@ -1,6 +1,6 @@
 """Two curators that open one root, and many threads that launch in one."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -93,33 +93,30 @@ def test_a_second_curator_on_postgres(machines: Machines) -> None:
 
 def admitted(path: Path, launches: int, tries: int) -> int:
     """How many launches 64 threads get from a budget for so many; each thread tries so often."""
-    done: list[int] = []
     ledger = SQLiteLedger(path)
     table = opened(ledger, FiltCon(ZCDP(launches)))
 
-    def work() -> None:
+    def work(_: int) -> int:
+        done = 0
         for _ in range(tries):
             with suppress(QueryRefusedError):
-                done.append(table.launch(Gaussian(Watched(1), rho=1)))
+                table.launch(Gaussian(Watched(1), rho=1))
+                done += 1
+        return done
 
-    threads = [threading.Thread(target=work) for _ in range(64)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(64) as threads:
+        done = sum(threads.map(work, range(64)))
     assert table.privacy_loss() == ZCDP(launches)
     kinds = [event.kind for event in chained(ledger.read("visits"))]
     assert kinds.count("intent") == launches
     assert kinds.count("exchange") == 64 * tries - launches
     assert len(opened(ledger, FiltCon(ZCDP(launches))).ledger()) == 64 * tries
     ledger.close()
-    return len(done)
+    return done
 
 
-def test_64_threads_get_what_the_budget_has(tmp_path: Path) -> None:
-    assert admitted(tmp_path / "a.db", 100, 2) == 100
-
-
-@pytest.mark.slow
-def test_64_threads_get_1000_launches(tmp_path: Path) -> None:
-    assert admitted(tmp_path / "a.db", 1000, 20) == 1000
+@pytest.mark.parametrize(
+    ("launches", "tries"), [(100, 2), pytest.param(1000, 20, marks=pytest.mark.slow)]
+)
+def test_64_threads_get_what_the_budget_has(tmp_path: Path, launches: int, tries: int) -> None:
+    assert admitted(tmp_path / "a.db", launches, tries) == launches

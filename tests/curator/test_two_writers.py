@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -110,24 +111,10 @@ def trials(place: str, count: int) -> None:
     other.close()
 
 
-def test_a_stale_writer_stores_nothing(tmp_path: Path) -> None:
-    trials(str(tmp_path / "ledger.db"), 20)
-
-
-@POSTGRES
-def test_a_stale_writer_stores_nothing_in_postgres() -> None:
-    trials(database(), 20)
-
-
-@pytest.mark.slow
-def test_a_stale_writer_stores_nothing_in_1000_trials(tmp_path: Path) -> None:
-    trials(str(tmp_path / "ledger.db"), 1000)
-
-
-@pytest.mark.slow
-@POSTGRES
-def test_a_stale_writer_stores_nothing_in_1000_trials_in_postgres() -> None:
-    trials(database(), 1000)
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=POSTGRES)])
+def test_a_stale_writer_stores_nothing(tmp_path: Path, kind: str, count: int) -> None:
+    trials(database() if kind == "postgres" else str(tmp_path / "ledger.db"), count)
 
 
 def test_the_trials_find_a_ledger_without_epochs(
@@ -286,23 +273,17 @@ def test_a_commit_without_a_reply_is_not_repeated(monkeypatch: pytest.MonkeyPatc
     ledger.close()
 
 
-def _slow(path: str) -> Any:
+class Slow(sqlite3.Connection):
     """A connection whose commits take at least 20 ms, as on a slow disk."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    return _Slow(connection)
-
-
-class _Slow:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
 
     def execute(self, statement: str, *rest: Any) -> Any:
         if statement == "COMMIT":
             time.sleep(0.02)
-        return self._connection.execute(statement, *rest)
+        return super().execute(statement, *rest)
+
+
+def slow(path: str) -> Any:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Slow)
 
 
 def test_appends_of_64_roots_share_flushes(tmp_path: Path) -> None:
@@ -310,7 +291,7 @@ def test_appends_of_64_roots_share_flushes(tmp_path: Path) -> None:
     ledger = SQLiteLedger(tmp_path / "ledger.db")
     epochs = {f"root {number}": ledger.lease(f"root {number}", "one", 60) for number in range(64)}
     ledger.close()
-    ledger = SQLiteLedger(tmp_path / "ledger.db", connect=_slow)  # leases need not be slow
+    ledger = SQLiteLedger(tmp_path / "ledger.db", connect=slow)  # leases need not be slow
 
     def work(root: str) -> None:
         last = None
@@ -318,15 +299,8 @@ def test_appends_of_64_roots_share_flushes(tmp_path: Path) -> None:
             last = following(last, root, epochs[root], "intent", "x" * 500)
             ledger.append(root, [last])
 
-    _in_threads([lambda root=root: work(root) for root in epochs])
+    with ThreadPoolExecutor(64) as threads:
+        list(threads.map(work, epochs))
     assert sum(len(list(chained(ledger.read(root)))) for root in epochs) == 320
     assert ledger._commits < 32
     ledger.close()
-
-
-def _in_threads(works: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()

@@ -5,7 +5,7 @@ filters, a person, and a child that fails at a batch.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -15,16 +15,10 @@ import attrs
 import pytest
 
 import curator
+import queryable as q
 from composition import Blocks, FiltCon, Individual
 from curator.codec import entry_of
-from curator.ledgers import (
-    Event,
-    LedgerError,
-    LedgerFullError,
-    SQLiteLedger,
-    following,
-    ledger_of,
-)
+from curator.ledgers import LedgerError, LedgerFullError, SQLiteLedger, ledger_of
 from curator.logs.batches import Batches, Marks
 from curator.logs.journal import LedgerJournal
 from curator.logs.story import Telling
@@ -34,44 +28,30 @@ from mechanisms.counters.questions import Total
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import TreeCounter
 from mechanisms.sparse_vector import SparseVector
-from queryable import (
-    SYSTEM,
-    ZCDP,
-    Ask,
-    Coins,
-    InteractiveError,
-    Launch,
-    LaunchOver,
-    PureDP,
-    Queryable,
-    QueryError,
-    UnknownQueryError,
-    Update,
-)
 from queryable.checks.datasets import protects
 from queryable.conversation.alone import only
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
 from queryable.errors import HandleError
-from queryable.messages import CloseBlock, LaunchMany, bare
-from queryable.running.log import is_poll
+from queryable.messages import CloseBlock, LaunchMany
 from queryable.running.root import MemoryRoot
 from queryable.streams.levels import Growth
 from tests.curator.processes import FORKED
+from tests.ledgers import Change, at, chained_again, inside
 from tests.postgres import POSTGRES, Server
-from tests.stored import KEY, STORED, Crash, MemoryLedger, coins_of, opening_of
+from tests.stored import KEY, STORED, Crash, MemoryLedger, Noted, coins_of, opening_of, view_of
 from tests.strategies import Courier, RandomBits, Toy, raising
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
-SMALL = PureDP("0.001")
+SMALL = q.PureDP("0.001")
 
 
 @attrs.frozen
 class Exact(Toy):
     """Answers the ages that it has; "bits" at a batch of more than three it raises, if it fails."""
 
-    charged: PureDP = SMALL
+    charged: q.PureDP = SMALL
     grows: bool = False
     fails: bool = False
 
@@ -79,47 +59,47 @@ class Exact(Toy):
     def growth(self) -> Growth | None:  # type: ignore[override]
         return Growth() if self.grows else None
 
-    def init(self, dataset: Any, coins: Coins = SYSTEM) -> Any:
+    def init(self, dataset: Any, coins: q.Coins = q.SYSTEM) -> Any:
         return dataset, None
 
-    def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> Any:
+    def step(self, state: Any, query: Any, coins: q.Coins = q.SYSTEM) -> Any:
         if isinstance(query, CloseBlock):
             return state, None
-        if isinstance(query, Update):
+        if isinstance(query, q.Update):
             if self.fails and len(query.records["age"]) > 3:
                 raise ValueError("about the data")
             return grown(state, query.records, query.block), None
         if query != "bits":
-            raise UnknownQueryError("ask for 'bits'")
+            raise q.UnknownQueryError("ask for 'bits'")
         return state, tuple(snapshot(state)["age"])
 
 
 TAGGED = STORED.joined([entry_of("tests.exact/1", Exact)])
 DATA = {"age": [31, 47, 62]}
 OLD = Count(column("age") >= 60)
-NOISY = Launch(Gaussian(OLD, rho="1/50"))
+NOISY = q.Launch(Gaussian(OLD, rho="1/50"))
 DAY = date(2026, 3, 1)
 BITS = "bits"
-NONSENSE = Ask(1, "nonsense")
+NONSENSE = q.Ask(1, "nonsense")
 
 
-def batch(*ages: int, block: Any = None) -> Update:
-    return Update({"age": [*ages]}, block)
+def batch(*ages: int, block: Any = None) -> q.Update:
+    return q.Update({"age": [*ages]}, block)
 
 
-COUNTED = Launch(Gaussian(OLD, rho="1/20"))
+COUNTED = q.Launch(Gaussian(OLD, rho="1/20"))
 OF_RECORDS = tuple(
-    each if isinstance(each, Update) else Ask(13, each)
+    each if isinstance(each, q.Update) else q.Ask(13, each)
     for each in (
         COUNTED,
-        Launch(Exact()),
+        q.Launch(Exact()),
         batch(64, 65),
         COUNTED,
-        Launch(Exact(grows=True)),
+        q.Launch(Exact(grows=True)),
         COUNTED,
         batch(66),
-        Ask(1, BITS),
-        Ask(3, BITS),
+        q.Ask(1, BITS),
+        q.Ask(3, BITS),
         COUNTED,
     )
 )
@@ -127,50 +107,50 @@ OF_RECORDS = tuple(
 
 SCRIPT: tuple[Any, ...] = (
     NOISY,
-    Launch(Exact()),  # 1
+    q.Launch(Exact()),  # 1
     batch(70, 71, block=DAY),
-    Launch(Exact(grows=True)),  # 2
-    Launch(TreeCounter(OLD, horizon=16, rho="1/10")),  # 3
-    Launch(SparseVector(3, epsilon="1/10", cutoff=3)),  # 4
-    Launch(FiltCon(ZCDP("1/2"))),  # 5
-    Ask(3, Total()),
+    q.Launch(Exact(grows=True)),  # 2
+    q.Launch(TreeCounter(OLD, horizon=16, rho="1/10")),  # 3
+    q.Launch(SparseVector(3, epsilon="1/10", cutoff=3)),  # 4
+    q.Launch(FiltCon(q.ZCDP("1/2"))),  # 5
+    q.Ask(3, Total()),
     batch(block=DAY),
     batch(block=DAY),
     CloseBlock(DAY),
-    Ask(5, Launch(ToeplitzCounter(OLD, horizon=16, rho="1/10"))),  # 5/0
-    Ask(5, Launch(Exact(grows=True, fails=True))),  # 5/1
-    Ask(5, Launch(Exact())),  # 5/2
+    q.Ask(5, q.Launch(ToeplitzCounter(OLD, horizon=16, rho="1/10"))),  # 5/0
+    q.Ask(5, q.Launch(Exact(grows=True, fails=True))),  # 5/1
+    q.Ask(5, q.Launch(Exact())),  # 5/2
     NOISY,
-    Launch(Courier() @ FiltCon(ZCDP("1/10"))),  # 7
-    Ask(7, Launch(Exact())),
+    q.Launch(Courier() @ FiltCon(q.ZCDP("1/10"))),  # 7
+    q.Ask(7, q.Launch(Exact())),
     batch(80, 81, 82, 83, block="b"),
-    Ask(5, Ask(1, BITS)),  # it failed at the batch
-    Ask(3, Total()),
-    Ask(5, Ask(0, Total())),
-    Ask(4, OLD),
-    LaunchMany((NOISY, Launch(RandomBits(SMALL)), NOISY)),  # 9
-    Ask(5, Launch(Exact(grows=True))),  # 5/3
+    q.Ask(5, q.Ask(1, BITS)),  # it failed at the batch
+    q.Ask(3, Total()),
+    q.Ask(5, q.Ask(0, Total())),
+    q.Ask(4, OLD),
+    LaunchMany((NOISY, q.Launch(RandomBits(SMALL)), NOISY)),  # 9
+    q.Ask(5, q.Launch(Exact(grows=True))),  # 5/3
     NONSENSE,
-    Ask(7, Launch(RandomBits(SMALL))),
+    q.Ask(7, q.Launch(RandomBits(SMALL))),
     batch(20),
-    Ask(1, BITS),
-    Ask(2, BITS),
-    Ask(5, Ask(2, BITS)),
-    Ask(5, Ask(3, BITS)),
-    Ask(3, Total()),
-    Ask(5, Ask(0, Total())),
-    Ask(7, Ask(0, BITS)),
-    Launch(Gaussian(Sum("age", 0, 100), rho="1/50")),
-    Launch(Blocks(FiltCon(ZCDP("1/2")))),  # 12
+    q.Ask(1, BITS),
+    q.Ask(2, BITS),
+    q.Ask(5, q.Ask(2, BITS)),
+    q.Ask(5, q.Ask(3, BITS)),
+    q.Ask(3, Total()),
+    q.Ask(5, q.Ask(0, Total())),
+    q.Ask(7, q.Ask(0, BITS)),
+    q.Launch(Gaussian(Sum("age", 0, 100), rho="1/50")),
+    q.Launch(Blocks(FiltCon(q.ZCDP("1/2")))),  # 12
     batch(90, block="c"),
     CloseBlock("c"),
     batch(61, 62, block="d"),
-    Ask(12, LaunchOver(Gaussian(OLD, rho="1/10"), ["c"])),
+    q.Ask(12, q.LaunchOver(Gaussian(OLD, rho="1/10"), ["c"])),
     CloseBlock("d"),
-    Ask(12, LaunchOver(Gaussian(OLD, rho="1/10"), ["c", "d"])),
+    q.Ask(12, q.LaunchOver(Gaussian(OLD, rho="1/10"), ["c", "d"])),
     batch(50),
-    Ask(12, LaunchOver(Gaussian(OLD, rho="2/5"), ["c", "d"])),  # refused
-    Launch(Individual("1/10")),  # 13
+    q.Ask(12, q.LaunchOver(Gaussian(OLD, rho="2/5"), ["c", "d"])),  # refused
+    q.Launch(Individual("1/10")),  # 13
     *OF_RECORDS,
 )
 """Ids of children are beside their launches."""
@@ -188,19 +168,26 @@ EXACT = {
 
 def batches_of(script: Sequence[Any]) -> list[Any]:
     """The batches, as their owner keeps them."""
-    return [each.records for each in script if isinstance(each, Update)]
+    return [each.records for each in script if isinstance(each, q.Update)]
 
 
 ALL = batches_of(SCRIPT)
 
 
-def opened(ledger: Any, updates: Any = (), **others: Any) -> Queryable:
+def opened(ledger: Any, updates: Any = (), **others: Any) -> q.Queryable:
     return curator.open(
-        ledger, FiltCon(ZCDP(10)), DATA, name="a", key=KEY, codec=TAGGED, updates=updates, **others
+        ledger,
+        FiltCon(q.ZCDP(10)),
+        DATA,
+        name="a",
+        key=KEY,
+        codec=TAGGED,
+        updates=updates,
+        **others,
     )
 
 
-def again(ledger: MemoryLedger) -> Queryable:
+def again(ledger: MemoryLedger) -> q.Queryable:
     """Open it with the batches that it got, which the log counts."""
     return opened(ledger, ALL[: fed(ledger)])
 
@@ -209,41 +196,44 @@ def fed(ledger: Any, name: str = "a") -> int:
     return verify(ledger.read(name), codec=TAGGED).batches.batches
 
 
-class Noted(MemoryLedger):
-    """A ledger that nobody leases."""
-
-    def append(self, root: str, events: Sequence[Event]) -> None:
-        """Nothing is kept."""
-
-
-def in_memory(ledger: MemoryLedger) -> Queryable:
+def in_memory(ledger: MemoryLedger) -> q.Queryable:
     """The same in memory: nothing is ever made again."""
-    root = MemoryRoot(FiltCon(ZCDP(10)), DATA, coins_of(ledger, "a", TAGGED), None, protects(DATA))
+    root = MemoryRoot(
+        FiltCon(q.ZCDP(10)), DATA, coins_of(ledger, "a", TAGGED), None, protects(DATA)
+    )
     marks = Marks(KEY, opening_of(ledger, "a")["salt"])
     root.journal = LedgerJournal(Noted(), "a", 1, TAGGED, batches=Batches(TAGGED, marks))
-    return Queryable._over(root)
+    return q.Queryable._over(root)
 
 
-def sent(handle: Queryable, message: Any) -> None:
+def sent(handle: q.Queryable, message: Any) -> None:
     """Send a message; refusals and failures are in the view."""
     try:
-        if isinstance(message, Update):
+        if isinstance(message, q.Update):
             handle.feed(message)
         elif isinstance(message, CloseBlock):
             handle.feed.close(message.block)
         elif isinstance(message, LaunchMany):
             handle.launch_many(message.launches)
-        elif isinstance(message, Launch):
+        elif isinstance(message, q.Launch):
             handle.launch(message.mechanism)
         else:
             handle.ask(message)
-    except InteractiveError:
+    except q.InteractiveError:
         pass
 
 
-def view_of(handle: Queryable) -> list[bytes]:
-    kept = [each for each in handle.view if not is_poll(each)]
-    return [TAGGED.encode((each.path, each.query, bare(each.answer))) for each in kept]
+def texts(handle: q.Queryable) -> list[bytes]:
+    return view_of(handle, TAGGED)
+
+
+def ran() -> tuple[MemoryLedger, q.Queryable]:
+    """A root that was sent the script."""
+    ledger = MemoryLedger()
+    handle = opened(ledger)
+    for message in SCRIPT:
+        sent(handle, message)
+    return ledger, handle
 
 
 def test_a_restart_after_each_message_gives_the_view_of_memory() -> None:
@@ -255,9 +245,9 @@ def test_a_restart_after_each_message_gives_the_view_of_memory() -> None:
         sent(memory, message)
         restarted = again(often)
         sent(restarted, message)
-        assert view_of(restarted) == view_of(memory)
+        assert texts(restarted) == texts(memory)
     last = again(often)
-    assert view_of(last) == view_of(memory)
+    assert texts(last) == texts(memory)
     assert str(last.ledger()) == str(memory.ledger())
     assert (
         last.privacy_loss()
@@ -277,7 +267,7 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
     """Those of records that have arrived are made again, as in a root that goes on."""
     ledgers = [MemoryLedger() for _ in range(2)]
 
-    def running(ledger: Any, updates: Any = ()) -> Queryable:
+    def running(ledger: Any, updates: Any = ()) -> q.Queryable:
         return curator.open(
             ledger, Individual("1/10"), data, name="a", key=KEY, codec=TAGGED, updates=updates
         )
@@ -285,7 +275,7 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
     handles = [running(each) for each in ledgers]
     states = []
     for each in OF_RECORDS:
-        message = each if isinstance(each, Update) else each.query
+        message = each if isinstance(each, q.Update) else each.query
         handles[0] = running(ledgers[0], batches_of(OF_RECORDS)[: fed(ledgers[0])])
         for handle in handles:
             sent(handle, message)
@@ -293,7 +283,7 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
         handle.launch(Gaussian(Count(), rho="1/40"))
         accounts = made(only(handle._root.state).state.own.books).accounts
         states.append((accounts.units, sorted(accounts.spent.tolist())))
-        assert [row.loss for row in handle.ledger()][:1] == [ZCDP("1/20")]
+        assert [row.loss for row in handle.ledger()][:1] == [q.ZCDP("1/20")]
     assert states[0] == states[1]
     assert str(handles[0].ledger()) == str(handles[1].ledger())
 
@@ -303,31 +293,28 @@ def test_accounts_of_records_after_a_restart(data: Any) -> None:
 )
 def test_a_crash_at_any_append_loses_nothing(every: int) -> None:
     """The batch of an event that is durable is in the state; one without an event is fed again."""
-    whole = MemoryLedger()
-    handle = opened(whole)
-    for message in SCRIPT:
-        sent(handle, message)
+    whole, _ = ran()
     updates = {each.seq - 1 for each in whole.events["a"] if each.kind == "update"}
-    for at in sorted({*range(2, whole.appends, every), *updates}):
+    for append in sorted({*range(2, whole.appends, every), *updates}):
         for stored in (False, True):
             ledger = MemoryLedger()
             ledger.events["a"], ledger.epochs = whole.events["a"][:2], {"a": 1}
             handle, place, done = opened(ledger), 0, list[bytes]()
-            ledger.appends, ledger.crash_at, ledger.stored = 2, at, stored
+            ledger.appends, ledger.crash_at, ledger.stored = 2, append, stored
             try:
                 for place, message in enumerate(SCRIPT):  # noqa: B007 (where it crashed)
                     sent(handle, message)
-                    done = view_of(handle)
+                    done = texts(handle)
             except Crash:
                 pass
-            if ledger.crash_at is not None and ledger.appends > at:
+            if ledger.crash_at is not None and ledger.appends > append:
                 ledger.crash_at = None
                 handle = again(ledger)
-                assert view_of(handle)[: len(done)] == done
+                assert texts(handle)[: len(done)] == done
                 missed = _missed(ledger, place)
                 for message in SCRIPT[missed:]:
                     sent(handle, message)
-            assert view_of(handle) == view_of(again(whole)), (at, stored)
+            assert texts(handle) == texts(again(whole)), (append, stored)
             assert fed(ledger) == len(ALL)
 
 
@@ -341,10 +328,7 @@ def _missed(ledger: MemoryLedger, place: int) -> int:
 @pytest.mark.parametrize("change", ["missing", "other", "order", "more", "raises"])
 def test_other_batches_are_refused(change: str) -> None:
     """Nothing is lost: with the batches of then, it goes on."""
-    ledger = MemoryLedger()
-    handle = opened(ledger)
-    for message in SCRIPT:
-        sent(handle, message)
+    ledger, handle = ran()
     events, wrong = [*ledger.read("a")], list(ALL)
     if change == "missing":
         del wrong[-1]
@@ -362,7 +346,7 @@ def test_other_batches_are_refused(change: str) -> None:
     with pytest.raises(LedgerError, match=said):
         opened(ledger, given if change == "raises" else wrong)
     assert [*ledger.read("a")] == events
-    assert view_of(opened(ledger, ALL.__getitem__)) == view_of(handle)
+    assert texts(opened(ledger, ALL.__getitem__)) == texts(handle)
 
 
 def test_a_wrong_batch_changes_nothing() -> None:
@@ -372,16 +356,16 @@ def test_a_wrong_batch_changes_nothing() -> None:
     handle.feed({"age": [5]}, block="a")
     events = [*ledger.read("a")]
     for wrong in ({"size": [3]}, [3], {"age": "text"}):
-        with pytest.raises(QueryError):
+        with pytest.raises(q.QueryError):
             handle.feed(wrong)
     for block in ("b", 7):
-        with pytest.raises(QueryError, match="no open block"):
+        with pytest.raises(q.QueryError, match="no open block"):
             handle.feed.close(block)
     assert [*ledger.read("a")] == events
     handle.feed.close("a")
-    with pytest.raises(QueryError, match="is closed"):
+    with pytest.raises(q.QueryError, match="is closed"):
         handle.feed({"age": [6]}, block="a")
-    with pytest.raises(QueryError, match="no open block"):
+    with pytest.raises(q.QueryError, match="no open block"):
         handle.feed.close("a")
     assert len([*ledger.read("a")]) == len(events) + 1
     handle.feed({"age": [6]})
@@ -393,7 +377,7 @@ def test_a_ledger_has_no_records_and_equal_batches_differ() -> None:
     marks = set()
     for name in ("a", "b"):
         ledger = MemoryLedger()
-        handle = curator.open(ledger, FiltCon(ZCDP(1)), DATA, name=name, key=KEY)
+        handle = curator.open(ledger, FiltCon(q.ZCDP(1)), DATA, name=name, key=KEY)
         for each in ([], [], [987654321]):
             handle.feed({"age": each}, block=DAY)
         bodies = [each.body for each in ledger.read(name) if each.kind == "update"]
@@ -407,25 +391,20 @@ def test_an_old_copy_that_gets_another_batch_draws_other_noise() -> None:
     """Otherwise the noise of a counter would cancel between the two."""
     ledger = MemoryLedger()
     handle = opened(ledger)
-    sent(handle, Launch(TreeCounter(OLD, horizon=4, rho="1e-24")))  # equal noise: below 1e-12
+    sent(handle, q.Launch(TreeCounter(OLD, horizon=4, rho="1e-24")))  # equal noise: below 1e-12
     copies = []
     for ages in ([70], [70], [71]):
-        copy = MemoryLedger()
-        copy.events["a"], copy.epochs = [*ledger.events["a"]], dict(ledger.epochs)
-        went_on = opened(copy)
+        went_on = opened(ledger.copy())
         went_on.feed({"age": ages})
-        copies.append(went_on.ask(Ask(0, Total())))
+        copies.append(went_on.ask(q.Ask(0, Total())))
     assert copies[0] == copies[1] != copies[2]
 
 
 def test_a_replay_feeds_the_batches_again() -> None:
-    ledger = MemoryLedger()
-    handle = opened(ledger)
-    for message in SCRIPT:
-        sent(handle, message)
+    ledger, _ = ran()
 
     def replayed(updates: Any) -> Any:
-        mechanism = FiltCon(ZCDP(10))
+        mechanism = FiltCon(q.ZCDP(10))
         return curator.replay(
             ledger, mechanism, DATA, name="a", key=KEY, codec=TAGGED, updates=updates
         )
@@ -438,26 +417,8 @@ def test_a_replay_feeds_the_batches_again() -> None:
         replayed([*ALL[:3], {"age": [80]}, *ALL[4:]])
 
 
-def _edited(events: Sequence[Event], place: int, change: Callable[[Any], None]) -> list[Event]:
-    """The events with a changed body, and hashes that fit."""
-    found: list[Event] = []
-    for each in events:
-        body = each.body
-        if each.seq == events[place].seq:
-            said = json.loads(body)
-            change(said)
-            body = json.dumps(said, sort_keys=True, separators=(",", ":"))
-        before = found[-1] if found else None
-        found.append(following(before, each.root, each.epoch, each.kind, body))
-    return found
-
-
-def _said(**parts: Any) -> Callable[[Any], None]:
-    def change(body: Any) -> None:
-        said = json.loads(body["query"]) | parts
-        body["query"] = json.dumps(said, sort_keys=True, separators=(",", ":"))
-
-    return change
+def _said(**parts: Any) -> Change:
+    return inside("query", lambda query: query.update(parts))
 
 
 @pytest.mark.parametrize(
@@ -474,7 +435,7 @@ def _said(**parts: Any) -> Callable[[Any], None]:
         lambda body: body.update(history="0" * 64),
     ],
 )
-def test_the_verifier_checks_updates(change: Callable[[Any], None]) -> None:
+def test_the_verifier_checks_updates(change: Change) -> None:
     ledger = MemoryLedger()
     handle = opened(ledger)
     handle.feed({"age": [1]}, block="a")
@@ -482,9 +443,9 @@ def test_the_verifier_checks_updates(change: Callable[[Any], None]) -> None:
     handle.feed.close("a")
     events = [*ledger.read("a")]
     assert str(verify(events).batches) == "2 batches in 1 block: a (closed)"
-    assert verify(_edited(events, 2, lambda body: None)).batches.batches == 2
+    assert verify(chained_again(events)).batches.batches == 2
     with pytest.raises(VerificationError):
-        verify(_edited(events, 2, change))
+        verify(chained_again(at(events, 2, change)))
 
 
 def test_the_verifier_checks_the_order_of_blocks() -> None:
@@ -560,12 +521,9 @@ def test_an_anchor_knows_batches(tmp_path: Path) -> None:
 
 
 def test_a_view_takes_no_batch() -> None:
-    ledger = MemoryLedger()
-    handle = opened(ledger)
-    for message in SCRIPT:
-        sent(handle, message)
+    ledger, handle = ran()
     seen = curator.view(ledger, "a", codec=TAGGED)
-    assert view_of(seen) == view_of(handle)
+    assert texts(seen) == texts(handle)
     with pytest.raises(HandleError, match="a view of a ledger"):
         seen.feed({"age": [1]})
 
@@ -587,8 +545,10 @@ def test_files_of_a_table_are_known_by_their_contents(tmp_path: Path) -> None:
     def table() -> Table:
         return Table(first, privacy_unit="who", max_rows=1)
 
-    def running(updates: Any = ()) -> Queryable:
-        return curator.open(ledger, FiltCon(ZCDP(10)), table(), name="a", key=KEY, updates=updates)
+    def running(updates: Any = ()) -> q.Queryable:
+        return curator.open(
+            ledger, FiltCon(q.ZCDP(10)), table(), name="a", key=KEY, updates=updates
+        )
 
     handle = running()
     for rho in ("1/50", "1/60"):
@@ -598,7 +558,7 @@ def test_files_of_a_table_are_known_by_their_contents(tmp_path: Path) -> None:
     again = running([moved, {"age": [80], "who": [4]}])
     exact = again(Gaussian(table().count(), rho=2))
     assert abs(exact - 4) < 5  # of 4 people, with a standard deviation of 1/2
-    assert view_of(running([moved, {"age": [80], "who": [4]}])) == view_of(again)
+    assert texts(running([moved, {"age": [80], "who": [4]}])) == texts(again)
     moved.write_text("age,who\n70,1\n71,4\n")
     with pytest.raises(LedgerError, match="batch 1 is not the one"):
         running([moved, {"age": [80], "who": [4]}])
@@ -633,11 +593,11 @@ def _killed(path: str, cycles: int, server: Server | None = None) -> int:
         process.kill()
         process.join()
         handle = opened(path, lambda number: {"age": [number]})
-        assert view_of(handle)[: len(kept)] == kept
+        assert texts(handle)[: len(kept)] == kept
         count = _fed_at(path)
         assert fed(handle._root.journal.ledger) == count  # type: ignore[attr-defined]
         assert handle.launch(Exact()).ask(BITS) == (31, 47, 62, *range(count))
-        kept = view_of(handle)
+        kept = texts(handle)
         curator.release(handle)
     return count
 
@@ -685,7 +645,7 @@ def test_power_is_lost_at_any_write(every: int, start: int) -> None:
         for message in SCRIPT:
             sent(handle, message)
             returns.append(len(disk.log))
-        whole = view_of(handle)
+        whole = texts(handle)
         ledger.close()
     assert len(disk.log) > first + 2 * every
     for moment in range(first + start, len(disk.log), every):
@@ -699,7 +659,7 @@ def test_power_is_lost_at_any_write(every: int, start: int) -> None:
             left = SCRIPT[max(done, counted[has - 1] + 1 if has else 0) :]
             for message in left:
                 sent(handle, message)
-            assert view_of(handle) == whole, moment
+            assert texts(handle) == whole, moment
             assert fed(ledger) == len(ALL)
             curator.release(handle)
             ledger.close()

@@ -18,6 +18,7 @@ import numpy as np
 
 import mechanisms as m
 import queryable as q
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.tables.quantiles.choices import PrivateQuantiles
@@ -192,6 +193,12 @@ def _reduction(mechanism: Any, one: Any, other: Any, context: Any) -> str:
     return _below(mechanism, Lost(float(moved / mechanism.scales[-1]), 0.0))
 
 
+def _gaussian_reduction(mechanism: Any, one: Any, other: Any, context: Any) -> str:
+    before, after = _entries(mechanism.statistic(one)), _entries(mechanism.statistic(other))
+    squares = Fraction(sum(each * each for each in differences(before, after)))
+    return _below(mechanism, Lost(0.0, float(squares / (2 * mechanism.variances[-1]))))
+
+
 def _private_keys(mechanism: Any, one: Any, other: Any, context: Any) -> str:
     from tests.guard.moves import entries
 
@@ -309,14 +316,16 @@ def _of_tree(steps: list[Any], laws: list[list[Any]], mechanism: Any) -> Lost:
 
 
 def _of_toeplitz(steps: list[Any], laws: list[list[Any]], mechanism: Any) -> Lost:
-    """In each epoch, step t releases the sum of c_(t-s) x_s with noise on a lattice of 2^-20."""
+    """Step t releases the sum of c_(t-s) x_s with noise on a lattice of 2^-20."""
     rho, coefficient = 0.0, [1.0]
     for k in range(1, len(steps)):
         coefficient.append(coefficient[-1] * (2 * k - 1) / (2 * k))
+    if mechanism.horizon is None:  # divided by the series with 1, 1/8, 1/12, 1/16, ...
+        for k in range(1, len(steps)):
+            coefficient[k] -= sum(coefficient[k - n] / (4 * n + 4) for n in range(1, k + 1))
     for time, drawn in enumerate(laws, 1):
-        base, _ = _epoch(time, mechanism.horizon)
         for law in drawn[:1]:
-            mine = steps[base:time]
+            mine = steps[:time]
             moved = sum(
                 float(c) * each for c, each in zip(coefficient, reversed(mine), strict=False)
             )
@@ -349,6 +358,7 @@ _MEASUREMENTS = (
 _CHECKS: tuple[tuple[Any, Callable[..., str]], ...] = (
     (_MEASUREMENTS, _measurement),
     ((m.LaplaceNoiseReduction,), _reduction),
+    ((GaussianNoiseReduction,), _gaussian_reduction),
     ((m.PrivateKeys,), _private_keys),
     ((m.TreeCounter, m.ToeplitzCounter), _counter),
     ((m.SparseVector,), _sparse_vector),

@@ -20,10 +20,11 @@ import queryable as q
 from curator.codec import encode
 from curator.codec.analysts import ANALYST_TAGS
 from mechanisms import column
+from mechanisms.first_good import Try
 from mechanisms.multiplicative_weights import SyntheticHistogram
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.refine_queries import Latest
 from queryable.losses import Dominated, RenyiCurve
-from queryable.messages import AskMany, LaunchMany
+from queryable.messages import AskMany, LaunchMany, RemainingQuery
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from queryable.streams.levels import EventLevel
 from tests.encoded import ODOMETERS, RULES
@@ -71,7 +72,9 @@ PLACES: dict[type, tuple[str, ...]] = {
     BlockLossQuery: _BLOCKS,
     BlocksQuery: _BLOCKS,
     AskMany: ("sparse vector",),
+    Try: ("search",),
     q.Ask: (*_ESTIMATES, "parallel", "together"),
+    RemainingQuery: ("filter", "renyi", "menu", *_BLOCKS),
     q.PrivacyLossQuery: (*_FILTERS, *_BLOCKS, *_ESTIMATES),
 }
 """Where a query is understood, by its class; a launch is wherever something may be launched."""
@@ -130,8 +133,11 @@ def _scripted(random: Random) -> Iterator[tuple[Any, str]]:
 
 def _others() -> Iterator[tuple[Any, str]]:
     """Questions to what runs, with numbers and keys that are there."""
+    yield from ((RemainingQuery(), place) for place in ("filter", "renyi", "menu"))
+    yield from ((m.Window(2), place) for place in _COUNTERS)
     for place in _BLOCKS:
         yield BlockLossQuery(3), place
+        yield RemainingQuery([1, 2]), place
         for noisy in _NOISY:
             yield q.LaunchOver(noisy.mechanism, q.Last(2)), place
             yield q.LaunchOver(noisy.mechanism, [1, 2]), place
@@ -161,12 +167,15 @@ def _others() -> Iterator[tuple[Any, str]]:
             m.GroupBy(m.Keys.of(ROWS, "city", "a"), m.Count(per=per)),
             m.GroupBy(m.Keys.months("day", "2024-01", "2024-04"), m.Count(per=per)),
             m.Count(column("price") > 1, per=per),
+            m.Count(column("price").is_null(), per=per),
+            m.Sum(m.when(AGE > 3).then(2).otherwise(1), 0, 9, per=per),
             m.Sum(column("age"), 0, 9, per=per),
             *(m.Sum(each, -3, 5, per=per) for each in columns),
             m.Count((AGE >= 3) & column("day").month().is_in([1, 2]), per=per),
         )
         for statistic in statistics:
             yield q.Launch(m.Gaussian(statistic, variance=10**6)), place
+    yield q.Launch(m.Gaussian(m.CountUnits(per=UNIT), variance=10**6)), "units"
     keys = m.PrivateKeys(m.DiscoveredKeys("city", 2, per=UNIT), epsilon=1, delta="1/1000")
     yield q.Launch(keys), "units, approximate"
     for level in (None, q.UserLevel("who", 2), EventLevel()):
@@ -278,7 +287,8 @@ class Climber:
                 new = put(tree, node.place, self._value(node))
                 written = text_of(new)
                 # some of what is not read is sent too: to refuse it has to be cheap
-                if len(written) < 120_000 and (self.wire.read(new) or random.random() < 0.03):
+                is_read = self.wire.read(new) is not None  # an array has no truth value
+                if len(written) < 120_000 and (is_read or random.random() < 0.03):
                     tree, text = new, written
                     break
         return text
@@ -312,6 +322,9 @@ def climbed(wire: Wire, seed: int, rounds: int, each: int = 2) -> tuple[list[Cos
     tags = sorted(each for each in ANALYST_TAGS if each in wire.by_tag)
     first = dict.fromkeys([*seeds(random), *examples(wire, tags, 2, random)])
     found = [*climber.keep(costs_of([*first]))]
+    for _ in range(5):  # what was sent to a wrong place by chance
+        left = [tag for tag in tags if not climber.answered[tag] and tag not in VALUES]
+        found += climber.keep(costs_of([*examples(wire, left, 3, random)]))
     for _ in range(rounds):
         found += climber.keep(costs_of([*climber.larger(tags, each)]))
     return found, climber

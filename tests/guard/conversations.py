@@ -18,10 +18,13 @@ import mechanisms as m
 import queryable as q
 from curator.codec import encode
 from mechanisms import column
+from mechanisms.first_good import FirstGood, Try
 from mechanisms.multiplicative_weights import SyntheticHistogram
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
+from mechanisms.refinement.reducing import NoiseReduction
+from mechanisms.refinement.refine_queries import Latest
 from queryable.checks.held import held
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.errors import (
     CodecError,
     InteractiveError,
@@ -38,7 +41,8 @@ from queryable.messages import (
     LaunchMany,
     MeasureQuery,
     Refused,
-    bare,
+    RemainingQuery,
+    without_receipts,
 )
 from queryable.statistics import IntegerStatistic
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
@@ -52,7 +56,7 @@ PLENTY = 10**12
 """The first coordinate of the roots' budgets."""
 
 MESSAGES = (q.Launch, LaunchMany, q.LaunchOver, q.CanAfford, q.Ask, AskMany)
-MESSAGES += (q.PrivacyLossQuery, MeasureQuery, BlocksQuery, BlockLossQuery)
+MESSAGES += (q.PrivacyLossQuery, RemainingQuery, MeasureQuery, BlocksQuery, BlockLossQuery)
 MESSAGES += (m.Refine, m.Until, Latest, m.Total, m.Window, m.Open, m.Estimate, m.Fit)
 MESSAGES += (m.FromModel, m.SampleRows, m.Measurements, m.LinearQuery, SyntheticHistogram)
 """What mechanisms and persons answer."""
@@ -114,7 +118,7 @@ class Talk:
 
     def _told(self, path: tuple[Any, ...], message: Any) -> tuple[str, Any]:
         try:
-            with quickly():
+            with within_effort():
                 answer = self.handle._root.tell(path, message)
         except QueryError as error:
             return WRONG, type(error).__name__
@@ -161,11 +165,15 @@ _COUNTS = (m.Count(AGE >= 30), m.Count(column("city") == "a"))
 _LAUNCH = q.Launch(m.Gaussian(m.Count(AGE >= 30), variance=10**6))
 _PURE = q.Launch(m.Laplace(m.Count(AGE >= 30), scale=10**6))
 _REDUCED = (m.Refine(), m.Until(m.AbsoluteError(3)), Latest(), m.Refine())
+_TRIES = tuple(Try(m.Laplace(each, epsilon=1), "largest", 2) for each in _COUNTS)
 _LAUNCHES = (_LAUNCH, _PURE, LaunchMany([_LAUNCH, _PURE]), q.CanAfford(_LAUNCH), MeasureQuery())
+_LAUNCHES += (RemainingQuery(), RemainingQuery([1]))
 _COUNTED = (m.Total(), m.Window(1), m.Total(at=1))
 QUESTIONS: dict[type, tuple[Any, ...]] = {
     m.SparseVector: (*_COUNTS, AskMany(_COUNTS)),
     m.LaplaceNoiseReduction: _REDUCED,
+    GaussianNoiseReduction: _REDUCED,
+    FirstGood: _TRIES,
     m.TreeCounter: _COUNTED,
     m.ToeplitzCounter: _COUNTED,
     m.BrownianNoiseReduction: (m.Open(_COUNTS[0], (900, 100, 9)), q.Ask("estimate 0", m.Refine())),
@@ -186,6 +194,7 @@ HOSTS: tuple[Any, ...] = (
     m.SparseVector(3, epsilon=1, sensitivity=100, cutoff=100),
     m.SparseVector(3, epsilon=1, sensitivity=100, monotone=False),
     m.LaplaceNoiseReduction(m.Count(), scales=[9, 3, 1]),
+    FirstGood(1, m.TruncatedNegativeBinomial(1, "1/3"), 3),
     m.TreeCounter(m.Count(), rho="1/10"),
     m.ToeplitzCounter(m.Histogram("city", ["a", "b"]), rho="1/10", horizon=9),
     m.BrownianNoiseReduction() @ c.FiltCon(q.ZCDP(PLENTY)),
@@ -310,7 +319,7 @@ def faults_of(
     yield said
 
 
-DECIDING = (q.Postprocessed, c.ExPost, m.LaplaceNoiseReduction, m.SparseVector)
+DECIDING = (q.Postprocessed, c.ExPost, FirstGood, NoiseReduction, m.SparseVector)
 """Mechanisms whose answers decide whether a later query is wrong."""
 
 
@@ -384,7 +393,7 @@ def _compared(one: Talk, other: Talk, where: str) -> Iterator[Fault]:
 def _alike(one: Any, other: Any) -> bool:
     """Whether two answers have the same text; one that has none is like no other."""
     try:
-        return encode(bare(one)) == encode(bare(other))
+        return encode(without_receipts(one)) == encode(without_receipts(other))
     except CodecError:
         return False
 

@@ -30,6 +30,7 @@ from curator.codec import encode
 from curator.service import LocalService
 from curator.wire import MessageReply
 from mechanisms import column
+from mechanisms.first_good import FirstGood
 from tests.curator.fuzzing import message
 from tests.datasets import opened
 from tests.guard.rows import TYPES, plain
@@ -133,12 +134,12 @@ HOSTS: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "long laplace reduction": (
         "pure",
         m.LaplaceNoiseReduction(
-            m.GroupBy([{"age": range(50)}, {"b": range(50)}], m.Count()),
-            scales=range(9, 1, -1),
+            m.GroupBy([{"age": range(50)}, {"b": range(50)}], m.Count()), scales=range(9, 1, -1)
         ),
         (),
     ),
     "sparse vector": ("pure", m.SparseVector(300, epsilon="1/10", cutoff=300), ()),
+    "search": ("ex post", FirstGood(100, m.TruncatedNegativeBinomial(0, "1/10"), 300), ()),
     "weights": (
         "pure",
         m.PrivateMultiplicativeWeights(
@@ -179,11 +180,7 @@ HOSTS: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "together": ("zCDP", c.ConComp([c.FiltCon(q.ZCDP(10**9)), c.FiltCon(q.ZCDP(1))]), ()),
     "universal": ("zCDP", c.Universal(q.ZCDP(10**9)), ()),
     "tree": ("zCDP", m.TreeCounter(m.Histogram("age", range(40)), rho=1), ()),
-    "users": (
-        "zCDP",
-        m.TreeCounter(m.Count(), rho="1/10", neighbours=q.UserLevel("who", 2)),
-        (),
-    ),
+    "users": ("zCDP", m.TreeCounter(m.Count(), rho="1/10", neighbours=q.UserLevel("who", 2)), ()),
     "matrix": ("zCDP", m.ToeplitzCounter(m.Count(), rho=1, horizon=1000), ()),
     "blocks": ("zCDP", c.Blocks(c.FiltCon(q.ZCDP(10**9))), ()),
     "blocks of a menu": (
@@ -298,7 +295,6 @@ class Cost:
 
     @property
     def line(self) -> str:
-        """All of it on one line."""
         cost = f"{self.seconds:6.2f} s {self.megabytes:4.0f} MB {self.growth:6.1f} x"
         about = f"{self.place:18} {self.name:30} {self.kind:12} {self.bytes:6} bytes"
         return f"{about} {cost}  {self.text[:150]} | {self.told[:120]}"

@@ -9,7 +9,8 @@ import os
 import sys
 
 from mechanisms.multiplicative_weights import SyntheticHistogram
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.refine_queries import Latest
+from mechanisms.tables.spans.ranges import Ranges
 from queryable.messages import AskMany, LaunchMany
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 
@@ -52,6 +53,7 @@ def launches() -> Iterator[Any]:
         for statistic in (
             grouped(cells),
             m.Histogram("age", range(min(cells, 900))),
+            Ranges({"age": range(min(cells, 900))}),
             m.GroupBy({"age": range(900)}, m.Mean("b", 0, 10**9)),
         ):
             for number in NUMBERS:
@@ -68,7 +70,7 @@ def launches() -> Iterator[Any]:
     for number in NUMBERS:
         for keys in (10, 900):
             yield lambda n=number, k=keys: m.Quantiles("age", ["1/2"] * 1, range(k)).measurement(
-                q.PureDP, 1, loss=q.PureDP(n)
+                q.PureDP, 1, loss=q.PureDP(n), confidence="0.95"
             )
             yield lambda n=number, k=keys: m.Top("age", k, range(k)).measurement(
                 q.PureDP, 1, loss=q.PureDP(n)
@@ -131,6 +133,10 @@ def _gaussian(of: Any = None) -> Any:
     return q.Launch(m.Gaussian(of or m.Count(AGE >= 30), variance=10**6))
 
 
+def _ranges(keys: int) -> Any:
+    return _gaussian(Ranges({"age": range(keys)}))
+
+
 def _laplace() -> Any:
     return q.Launch(m.Laplace(m.Count(), scale=10**6))
 
@@ -166,10 +172,7 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     "estimate of few": ("frugal", lambda: m.Estimate(grouped(4), 20)),
     "estimate of many": ("frugal", lambda: m.Estimate(grouped(256), 20)),
     "estimate of many, wide": ("busy frugal", lambda: m.Estimate(m.Histogram("age", range(99)), 9)),
-    "another estimate": (
-        "busy frugal",
-        lambda: m.Estimate(m.Count((AGE >= 7) & (CITY == "a")), 3),
-    ),
+    "another estimate": ("busy frugal", lambda: m.Estimate(m.Count((AGE >= 7) & (CITY == "a")), 3)),
     "many constants": ("frugal", lambda: m.Estimate(m.Count(AGE.is_in([*range(3000)])), 3)),
     "a large plan": (
         "zCDP",
@@ -274,6 +277,11 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     "a histogram": ("wide weights", SyntheticHistogram),
     "many elements": ("pure", lambda: q.Launch(_weights(3000))),
     # compositors
+    "ranges of one length": ("zCDP", lambda: LaunchMany([_ranges(900)] * 3)),
+    "ranges of several lengths": (
+        "zCDP",
+        lambda: LaunchMany([_ranges(each) for each in range(700, 703)]),
+    ),
     "many launches": ("zCDP", lambda: LaunchMany([_gaussian()] * 150)),
     "many filters": ("zCDP", lambda: LaunchMany([q.Launch(_filter())] * 150)),
     "a launch with orders": ("renyi", _gaussian),
@@ -313,7 +321,9 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     **{
         f"{type(statistic).__name__} at {rho}": (
             "zCDP",
-            lambda s=statistic, r=rho: q.Launch(s.measurement(q.ZCDP, 1, loss=q.ZCDP(r))),
+            lambda s=statistic, r=rho: q.Launch(
+                s.measurement(q.ZCDP, 1, loss=q.ZCDP(r), confidence="0.95")
+            ),
         )
         for rho in ("1", "1/10000000000000")
         for statistic in (

@@ -5,6 +5,7 @@ per unit, and have the mechanisms that analysts use most.
 """
 
 import datetime as dt
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,13 @@ import mechanisms as m
 import queryable as q
 from composition.rules import Additive
 from mechanisms import column, when
+from mechanisms.first_good import FirstGood
 from mechanisms.linear_queries import LATTICE, Weighted
 from mechanisms.multiplicative_weights import _same
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
+from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.operands import PerUnit
+from mechanisms.tables.spans.ranges import Ranges
 from queryable.losses import RenyiCurve
 from queryable.messages import AskMany, LaunchMany
 from tests.guard.rows import table
@@ -72,6 +78,7 @@ def statistics(per: Any) -> list[Any]:
         *(m.GroupBy(keys, m.Count(per=per)) for keys in KEYS),
         m.GroupBy(KEYS[0], m.Sum("age", 0, 50, per=per)),
         m.GroupBy([KEYS[1], KEYS[0]], m.Mean("b", 0, 2, unit="1/4", per=per)),
+        Ranges({"city": ["a", "b"]}, m.Sum("age", 0, 50, per=per)),
         m.Top("city", 2, ["a", "b", "c"], per=per),
         m.DiscoveredKeys("city", None if per is None else 2, per=per),
     ]
@@ -80,6 +87,16 @@ def statistics(per: Any) -> list[Any]:
 OF_ROWS, OF_UNITS = statistics(None), [*statistics(UNIT), *statistics(GROUPS)]
 OF_UNITS += [m.CountUnits(AGE > 3, per=UNIT), m.UnitSizes([1, 2, 5], per=UNIT)]
 OF_UNITS += [m.GroupBy(KEYS[0], m.CountUnits(per=GROUPS))]
+VALUES = (
+    PerUnit("count", None, Fraction(0), Fraction(3), where=AGE > 3),
+    PerUnit("sum", "b", Fraction(-3), Fraction(9), Fraction(1, 4)),
+    PerUnit("mean", "age", Fraction(0), Fraction(99), Fraction(1, 10), CITY == "a"),
+    PerUnit("min", AGE * 2, Fraction(-3), Fraction(50)),
+)
+OF_UNITS += [m.Mean(each, -2, 9, unit="1/10", per=GROUPS) for each in VALUES]
+OF_UNITS += [m.Count(Column(each) > 2.5, per=UNIT) for each in VALUES]
+OF_UNITS += [m.GroupBy(KEYS[0], m.Histogram(VALUES[1], bins=[0, 2, 5], per=GROUPS))]
+OF_UNITS += [m.Quantiles(VALUES[2], "1/2", [1, 20, 40], by=KEYS[0], per=GROUPS)]
 HISTOGRAM = m.Histogram("city", ["a", "b", "c"])
 MEASUREMENTS = (
     *(m.Gaussian(each, variance=25) for each in (OF_ROWS[1], OF_ROWS[7], OF_UNITS[0], HISTOGRAM)),
@@ -88,9 +105,11 @@ MEASUREMENTS = (
     m.PermuteAndFlip(HISTOGRAM, "1/2", monotone=True),
     m.TopK(HISTOGRAM, "1/2", k=2),
     m.LaplaceNoiseReduction(m.Count(AGE > 3), scales=[20, 10, 5]),
+    GaussianNoiseReduction(m.Count(AGE > 3), variances=[20, 10, 5], missed="1/9"),
     m.PrivateKeys(m.DiscoveredKeys("city"), epsilon=1, delta="1/1000"),
     m.Best([m.Laplace(m.Count(), scale=9)], "largest", m.TruncatedNegativeBinomial(1, "1/3")),
     m.Best(m.Gaussian(m.Count(), scale=9), "smallest", m.Poisson(3)),
+    FirstGood(1, m.TruncatedNegativeBinomial(0, "1/3"), 3),
 )
 LAUNCHES = tuple(q.Launch(each) for each in MEASUREMENTS)
 COUNTERS = (

@@ -52,7 +52,6 @@ _SIZES = [0, 1, 2, 2, 3, 3, 4, 4, 5, 9, 64]
 
 
 def integer(value: int) -> Tree:
-    """The tree of an integer."""
     return value if abs(value) <= 2**53 else {"@": "int/1", "value": str(value)}
 
 
@@ -114,7 +113,6 @@ class Mutator:
         self._nodes: dict[int, list[Node]] = {}
 
     def case(self, tag: str, changes: int | None = None) -> Case:
-        """A case of a tag."""
         random = self.random
         tree = random.choice(self.wire.by_tag[tag])
         count = random.choice([1, 1, 2, 2, 3]) if changes is None else changes

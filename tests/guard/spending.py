@@ -20,7 +20,7 @@ import composition as c
 import mechanisms as m
 import queryable as q
 from queryable.answers.noisy import NoisyInt
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.errors import InteractiveError, QueryError
 from queryable.losses import Dominated, ExPostBound, Loss, RenyiCurve, TimeUniformBound
 from queryable.losses.numbers import BeyondReachError
@@ -279,7 +279,7 @@ def _admitted(handle: Any, path: Any, compositor: Any, d_in: int, random: Random
 
 def _told(handle: Any, path: Any, message: Any) -> Any:
     try:
-        with quickly():
+        with within_effort():
             return handle._root.tell(path, message)
     except QueryError:
         return None

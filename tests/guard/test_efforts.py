@@ -23,6 +23,7 @@ def check(sent: list[Sent]) -> None:
 
 
 QUICK = {"many rows", "measurements", "a list with a fit", "scales of many groups", "the best list"}
+QUICK |= {"ranges of one length", "ranges of several lengths"}
 QUICK |= {"all days", "one day", "whether a year pays"}
 
 

@@ -23,20 +23,14 @@ import composition as c
 import mechanisms as m
 import queryable as q
 from mechanisms import column
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
 from tests.engines import mostly
 from tests.guard import claims, contributions, conversations, moves, spending
 from tests.guard.findings import Fault
 from tests.guard.subclasses import twice
 from tests.guard.walk import Effort, Walk
 from tests.guard.wire import Wire, analysts, everything
-from tests.guard.worlds import (
-    ARRAYS,
-    DUCKDB,
-    ENGINES,
-    OF_ROWS,
-    OF_UNITS,
-    STARS,
-)
+from tests.guard.worlds import ARRAYS, DUCKDB, ENGINES, OF_ROWS, OF_UNITS, STARS
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 ON_DUCKDB = Effort((DUCKDB,), 0.02, (4, 1))
@@ -94,6 +88,7 @@ def test_more_cases_of_every_tag_of_our_own() -> None:
 STATISTICS = ("correlation", "count", "count-units", "covariance", "discovered-keys", "group-by")
 STATISTICS += ("histogram", "mean", "quantile", "quantiles", "regression", "std", "sum", "top")
 STATISTICS += ("unit-sizes", "variance", "arithmetic", "cast", "comparison", "when", "bins")
+STATISTICS += ("per-unit",)
 
 
 @pytest.mark.slow
@@ -209,10 +204,12 @@ CLAIMING = (
     (m.ExponentialMechanism, {"scores": HISTOGRAM, "epsilon": 1, "monotone": True}),
     (m.PermuteAndFlip, {"scores": HISTOGRAM, "epsilon": 1, "monotone": True}),
     (m.LaplaceNoiseReduction, {"statistic": COUNT, "scales": [9, 3]}),
+    (GaussianNoiseReduction, {"statistic": COUNT, "variances": [9, 3], "missed": "1/9"}),
     (m.PrivateKeys, {"keys": m.DiscoveredKeys("city"), "epsilon": 1, "delta": "1/100"}),
     (m.TreeCounter, {"statistic": m.Count(), "rho": 1, "horizon": 4, "past": None}),
     (m.TreeCounter, {"statistic": m.Count(), "epsilon": 1, "horizon": 4, "past": None}),
     (m.ToeplitzCounter, {"statistic": m.Count(), "rho": 1, "horizon": 4}),
+    (m.ToeplitzCounter, {"statistic": m.Count(), "rho": 1}),
     (m.SparseVector, {"threshold": 3, "epsilon": 1, "cutoff": 2}),
 )
 

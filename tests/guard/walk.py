@@ -26,13 +26,7 @@ from tests.guard import claims, contributions, conversations, moves, spending
 from tests.guard.findings import Fault, Finding, short
 from tests.guard.hostile_fields import Case, Mutator, filled
 from tests.guard.wire import Tree, Wire, text_of, tree_of
-from tests.guard.worlds import (
-    ARRAYS,
-    IN_MEMORY,
-    OF_ROWS,
-    OF_UNITS,
-    Star,
-)
+from tests.guard.worlds import ARRAYS, IN_MEMORY, OF_ROWS, OF_UNITS, Star
 
 STATISTICS = (IntegerStatistic, DiscoveredKeys)
 COMPOSITORS = (c.FiltCon, c.OdomCon, c.ExPost, c.Universal, c.ConComp, c.Parallel, c.Blocks)

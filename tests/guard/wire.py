@@ -28,7 +28,6 @@ EXAMPLES = File(__file__).parents[1] / "unit" / "curator" / "codec" / "examples.
 
 
 def text_of(tree: Tree) -> str:
-    """The canonical text of a tree."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"))
 
 
@@ -216,7 +215,6 @@ def put(tree: Tree, place: Place, value: Tree) -> Tree:
 
 
 def tree_of(value: Any) -> Tree:
-    """The tree of a value that has a tag."""
     return json.loads(encode(value))
 
 

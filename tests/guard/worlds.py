@@ -63,7 +63,6 @@ def _with(rows: list[Row], added: list[list[Row]], dropped: list[list[Row]]) -> 
 
 
 def _turn(lists: list[Any], others: list[Any]) -> list[Any]:
-    """Both lists, in turn."""
     found = [each for pair in zip(lists, others, strict=False) for each in pair]
     return found + lists[len(others) :] + others[len(lists) :]
 
@@ -132,7 +131,6 @@ def centre(form: str, star: Star) -> Any:
 
 
 def neighbour(form: str, star: Star, place: int) -> Any:
-    """A neighbour of it."""
     return _held(form, star, place)
 
 

@@ -1,11 +1,16 @@
 """An instance of everything public, from which the tests of all of them take their cases.
 
 An instance is the arguments of a valid call, so that a test can also make one of them hostile.
+Those that are not given here have their defaults.
 What is new needs one here: of a rule or an odometer in `rules`, of a mechanism or a statistic in
 `of_mechanisms`, with the queries that it answers, and of a compositor in `of_composition`.
 """
 
+from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any
+
+import attrs
 
 from tests.instances.functions import DATA
 from tests.instances.of_audits import AUDITS
@@ -19,16 +24,20 @@ ROOMS = {
     "composition.rules.menus.costs": "Fitted fitted",
     "composition.rules.optimal": "optimal_delta optimal_epsilon",
     "mechanisms.best": "BestRun",
-    "mechanisms.frugal.messages": "Estimated",
+    "mechanisms.first_good": "FirstGood Try",
+    "mechanisms.frugal.frugal_queries": "Estimated",
     "mechanisms.multiplicative_weights": "SyntheticHistogram",
     "mechanisms.randomized_response": "Revealed",
     "mechanisms.refinement.estimate": "Refined Stopped Undecided",
-    "mechanisms.refinement.messages": "Latest",
+    "mechanisms.refinement.gaussian_reduction": "GaussianNoiseReduction",
+    "mechanisms.refinement.refine_queries": "Latest",
     "mechanisms.sampling.laws": "BernoulliExp DiscreteGaussian DiscreteLaplace TruthfulAnswer",
-    "mechanisms.synthetic.messages": "ModelFit Modelled SyntheticRows",
+    "mechanisms.synthetic.fit_queries": "ModelFit Modelled SyntheticRows",
     "mechanisms.tables.expressions.columns": "Column",
+    "mechanisms.tables.expressions.operands": "PerUnit",
+    "mechanisms.tables.spans.ranges": "Ranges",
     "queryable.checks.scales": "scale_for",
-    "queryable.errors": "MisreadWarning",
+    "queryable.errors": "AccuracyWarning MisreadWarning",
     "queryable.faults": "touching_data",
     "queryable.losses": "Dominated ExPostBound",
     "queryable.messages": "AskMany LaunchMany CloseBlock",
@@ -45,7 +54,20 @@ def _by_room(calls: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[str,
     for room, names in ROOMS.items():
         door = room.split(".")[0]
         found.setdefault(room, {}).update({name: found[door].pop(name) for name in names.split()})
-    return found
+    return {
+        module: {name: _complete(module, name, given) for name, given in calls.items()}
+        for module, calls in found.items()
+    }
+
+
+def _complete(module: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that are given, and the defaults of all others."""
+    call = getattr(import_module(module), name)
+    if isinstance(call, type) and issubclass(call, Warning):
+        return given
+    defaults = {each.name: each.default for each in signature(call).parameters.values()}
+    unknown = (Parameter.empty, attrs.NOTHING)
+    return {it: value for it, value in defaults.items() if value not in unknown} | given
 
 
 CALLS = _by_room(

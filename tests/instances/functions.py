@@ -36,4 +36,4 @@ NUMBER = Fraction(1, 2)
 SIZE = Statistic(size, l1=1, l2=1)
 TALLY = Statistic(tally, l1=1, l2=1, shape=4)
 RESPONSE = RandomizedResponse(Bit(bool), odds=3)
-REFUSAL = {"reason": "no", "requested": None, "spent": None, "remaining": None, "instead": ""}
+REFUSAL = {"reason": "no"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import queryable.audit
 from composition import FiltCon
-from queryable import SYSTEM, PureDP, Update
+from queryable import PureDP, Update
 from queryable.audit import view_law
 from queryable.audit.views.strategies import StrategyNode
 from tests.instances.functions import RESPONSE, nothing
@@ -18,7 +18,7 @@ def law(bit: bool) -> Any:
 
 AUDITS: dict[str, dict[str, Any]] = {
     "Broken": {"law": "", "how": ""},
-    "EnumeratedCoins": {"script": [], "tail": None},
+    "EnumeratedCoins": {"script": []},
     "HockeyStick": {"epsilon": 1},
     "MaxDivergence": {},
     "Pair": {"under_x": Update([1]), "under_x_prime": Update([])},
@@ -28,19 +28,9 @@ AUDITS: dict[str, dict[str, Any]] = {
     "audit": {
         "mechanism": RESPONSE,
         "pairs": [(True, False)],
-        "queries": (),
-        "horizon": 0,
-        "adversary": None,
-        "claim": None,
-        "d_in": 1,
-        "tail": "1e-12",
-        "slack": "1e-9",
         "samples": 100,
         "confidence": "0.9",
         "limit": 1000,
-        "coins": SYSTEM,
-        "progress": None,
-        "differing": 1,
     },
     "audit_histories": {
         "mechanism": FiltCon(PureDP(1)),
@@ -48,19 +38,10 @@ AUDITS: dict[str, dict[str, Any]] = {
         "queries": (queryable.audit.Pair(Update([1]), Update([])),),
         "history": 0,
         "horizon": 1,
-        "claim": None,
-        "d_in": 1,
-        "differing": 1,
         "limit": 100,
     },
-    "broken_laws": {
-        "mechanism": RESPONSE,
-        "dataset": True,
-        "queries": (),
-        "wrong": (None,),
-        "random": True,
-    },
-    "every_outcome": {"run": lambda coins: 1, "tail": None, "limit": 100},
+    "broken_laws": {"mechanism": RESPONSE, "dataset": True, "wrong": (None,)},
+    "every_outcome": {"run": lambda coins: 1, "limit": 100},
     "hashable": {"value": None},
     "hockey_stick": {"p": law(True), "q": law(False), "epsilon": 1},
     "least_epsilon": {"p": law(True), "q": law(False), "delta": Fraction(1, 10)},
@@ -74,9 +55,7 @@ AUDITS: dict[str, dict[str, Any]] = {
         "dataset": True,
         "adversary": nothing,
         "max_rounds": 2,
-        "tail": None,
         "limit": 100,
-        "errors": False,
     },
     "worst_case": {
         "mechanism": RESPONSE,
@@ -86,7 +65,6 @@ AUDITS: dict[str, dict[str, Any]] = {
         "horizon": 0,
         "divergence": queryable.audit.HockeyStick(1),
         "limit": 100,
-        "progress": None,
     },
     "zcdp": {"p": law(True), "q": law(False)},
 }

@@ -26,15 +26,10 @@ def tree() -> Queryable:
 COMPOSITION: dict[str, dict[str, Any]] = {
     **{kind.__name__: arguments for kind, arguments in (RULES | ODOMETERS).items()},
     "AtMostADay": {"most": PureDP(1), "rule": Basic()},
-    "Blocks": {
-        "filter": FiltCon(PureDP(1)),
-        "unit": "who",
-        "unit_blocks": 2,
-        "unit_rows": 3,
-    },
-    "Candidate": {"rule": Basic(), "admitted": 1, "times": 1, "why": ""},
-    "ConComp": {"mechanisms": COUNTS, "max_depth": 9, "delta": None},
-    "ExPost": {**FILTER, "on_exceed": "refuse"},
+    "Blocks": {"filter": FiltCon(PureDP(1)), "unit": "who", "unit_blocks": 2, "unit_rows": 3},
+    "Candidate": {"rule": Basic(), "admitted": 1, "times": 1},
+    "ConComp": {"mechanisms": COUNTS, "max_depth": 9},
+    "ExPost": {**FILTER},
     "Filt": RULED,
     "FiltCon": RULED,
     "FiltSeq": RULED,
@@ -48,26 +43,14 @@ COMPOSITION: dict[str, dict[str, Any]] = {
         "mechanisms": {"x": Toy()},
         "max_depth": 9,
     },
-    "Partition": {"key": "b", "names": ["x", "y"], "other": "other"},
+    "Partition": {"key": "b", "names": ["x", "y"]},
     "Recommendation": {"planned": 1, "candidates": ()},
-    "Universal": {"budget": PureDP(1), "d_in": 1},
+    "Universal": {"budget": PureDP(1)},
     "accumulator_of": {"rule": ViaZCDP(), "measure": ApproxDP, "delta": "1e-6"},
     "admitted": {"budget": BUDGET, "rule": Basic(), "loss": PureDP("1/10")},
-    "budget": {
-        "epsilon": 1,
-        "delta": "1e-6",
-        "launch_share": "1/5",
-        "d_in": 1,
-        "max_mechanisms": 3,
-    },
+    "budget": {"epsilon": 1, "delta": "1e-6", "launch_share": "1/5", "max_mechanisms": 3},
     "filter_of": {"accumulator": Additive(PureDP)},
-    "fitted": {
-        "budget": BUDGET,
-        "unit": "1/10",
-        "mix": {1: 3},
-        "slack": None,
-        "spare": (),
-    },
+    "fitted": {"budget": BUDGET, "unit": "1/10", "mix": {1: 3}},
     "optimal_delta": {"losses": [PureDP(1)], "epsilon": NUMBER},
     "optimal_epsilon": {"losses": [PureDP(1)], "delta": "1e-6"},
     "recommend": {
@@ -78,8 +61,8 @@ COMPOSITION: dict[str, dict[str, Any]] = {
 }
 
 PLOTS: dict[str, dict[str, Any]] = {
-    "spending": {"queryable": tree(), "path": None},
-    "rules": {"queryable": BUDGET, "losses": [PureDP("1/10")], "path": None},
-    "guarantee": {"queryable": BUDGET, "path": None},
+    "spending": {"queryable": tree()},
+    "rules": {"queryable": BUDGET, "losses": [PureDP("1/10")]},
+    "guarantee": {"queryable": BUDGET},
 }
 """Of `composition.advice.plot`."""

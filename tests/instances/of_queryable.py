@@ -6,7 +6,7 @@ from typing import Any
 from composition import FiltCon
 from mechanisms import Gaussian, Quantiles, Top
 from mechanisms.sampling.laws import DiscreteGaussian
-from queryable import SYSTEM, Launch, PureDP
+from queryable import Launch, PureDP
 from queryable.display.ledger import LedgerRow
 from tests.instances.functions import NUMBER, REFUSAL, RESPONSE, SIZE, nothing
 from tests.strategies import Courier, Toy
@@ -36,12 +36,7 @@ QUERYABLE: dict[str, dict[str, Any]] = {
     "Bit": {"function": bool},
     "BlockLevel": {"column": "patient", "max_blocks": 2},
     "BlockLossQuery": {"block": "monday"},
-    "BlockStated": {
-        "block": "monday",
-        "closed": True,
-        "spent": PureDP(0),
-        "remaining": PureDP(1),
-    },
+    "BlockStated": {"block": "monday", "closed": True, "spent": PureDP(0), "remaining": PureDP(1)},
     "BlocksQuery": {},
     "CanAfford": {"launch": Launch(Toy())},
     "CloseBlock": {"block": "monday"},
@@ -52,32 +47,22 @@ QUERYABLE: dict[str, dict[str, Any]] = {
     "Failed": {},
     "FromAnalyst": {"query": None},
     "FromMechanism": {"answer": None},
-    "Growth": {
-        "from_any_history": True,
-        "counts_batches": False,
-        "passes_batches": True,
-        "in_blocks": False,
-    },
+    "Growth": {"from_any_history": True},
     "Halted": {"reason": ""},
     "Last": {"count": 1},
-    "Launch": {"mechanism": Toy(), "d_out": None},
+    "Launch": {"mechanism": Toy()},
     "LaunchMany": {"launches": [Launch(Toy())]},
-    "LaunchOver": {"mechanism": Toy(), "blocks": ["monday"], "d_out": None},
+    "LaunchOver": {"mechanism": Toy(), "blocks": ["monday"]},
     "Launched": {"child": 0, "answer": None},
     "MechanismFault": {},
+    "AccuracyWarning": {},
     "MisreadWarning": {},
     "PrivacyWarning": {},
     "Postprocessed": {"mechanism": Toy(), "person": Courier(), "max_rounds": 9},
     "PrivacyLossQuery": {"d_in": 1},
     "PureDP": {"epsilon": 1},
     "QueryRefusedError": REFUSAL,
-    "Queryable": {
-        "mechanism": Toy(),
-        "dataset": None,
-        "coins": SYSTEM,
-        "allow_seeded": True,
-        "on_fault": None,
-    },
+    "Queryable": {"mechanism": Toy(), "dataset": None, "allow_seeded": True},
     "Refused": REFUSAL,
     "SeededCoins": {"seed": 1},
     "Statistic": {"function": len, "l1": 1, "l2": 1, "shape": 2, "monotone": "up"},
@@ -86,66 +71,38 @@ QUERYABLE: dict[str, dict[str, Any]] = {
     "ToMechanism": {"query": None},
     "Update": {"records": [1], "block": "monday"},
     "UserLevel": {"column": "patient", "max_records": 4},
-    "View": {"opening": None, "exchanges": ()},
-    "accuracy": {
-        "mechanism": Gaussian(SIZE, scale=3),
-        "confidence": "0.9",
-        "simultaneous": False,
-    },
+    "View": {},
+    "accuracy": {"mechanism": Gaussian(SIZE, scale=3), "confidence": "0.9"},
     "explain": {"mechanism": Toy()},
-    "interact": {
-        "mechanism": RESPONSE,
-        "dataset": True,
-        "adversary": nothing,
-        "coins": SYSTEM,
-        "max_rounds": 2,
-    },
-    "rehearse": {"mechanism": RESPONSE, "sample": True, "queries": ()},
-    "scale_for": {
-        "kind": Gaussian,
-        "statistic": SIZE,
-        "within": 10,
-        "confidence": "0.9",
-        "simultaneous": False,
-    },
+    "interact": {"mechanism": RESPONSE, "dataset": True, "adversary": nothing, "max_rounds": 2},
+    "rehearse": {"mechanism": RESPONSE, "sample": True},
+    "scale_for": {"kind": Gaussian, "statistic": SIZE, "within": 10, "confidence": "0.9"},
     "touching_data": {"run": lambda: None},
     "truncated_view": {
         "mechanism": FiltCon(PureDP(1)),
         "dataset": True,
         "adversary": nothing,
         "threshold": PureDP(1),
-        "coins": SYSTEM,
         "max_rounds": 2,
     },
 }
 
 OF_MODULES: dict[str, dict[str, dict[str, Any]]] = {
-    "queryable.view": {
-        "Exchange": {"path": (), "query": None, "answer": None},
-    },
-    "queryable.ex_post": {
-        "Opening": {},
-    },
-    "queryable.randomness.laws": {
-        "UniformBelow": {"bound": 9},
-    },
+    "queryable.view": {"Exchange": {"path": (), "query": None, "answer": None}},
+    "queryable.ex_post": {"Opening": {}},
+    "queryable.randomness.laws": {"UniformBelow": {"bound": 9}},
     "mechanisms.tables.statistics.top": {
-        "PrivateTop": {"top": Top("b", 1, ["x", "y"]), "epsilon": 1},
+        "PrivateTop": {"top": Top("b", 1, ["x", "y"]), "epsilon": 1}
     },
     "mechanisms.tables.quantiles.choices": {
         "PrivateQuantiles": {
             "counts": Quantiles("a", "1/2", [1, 2]),
             "epsilon": 1,
             "confidence": "0.9",
-        },
+        }
     },
-    "queryable.wording.guarantees": {
-        "Guarantee": {"summary": "", "claim": "", "theorem": "", "assumes": ""},
-    },
-    "queryable.display.ledger": {
-        "LedgerRows": {"rows": [LedgerRow(**ROW)]},
-        "LedgerRow": ROW,
-    },
+    "queryable.wording.guarantees": {"Guarantee": {}},
+    "queryable.display.ledger": {"LedgerRows": {"rows": [LedgerRow(**ROW)]}, "LedgerRow": ROW},
     "queryable.answers.noisy": {
         "Noise": {"law": DiscreteGaussian(1), "shape": (2,)},
         "NoisyInt": {"value": 3, "noise": DiscreteGaussian(1)},
@@ -158,7 +115,7 @@ OF_MODULES: dict[str, dict[str, dict[str, Any]]] = {
             "opening": None,
             "answers": (),
             "within": None,
-        },
+        }
     },
     "queryable.losses": {
         "RenyiCurve": {"orders": [2, 4], "epsilons": [1, 1]},

@@ -33,7 +33,7 @@ from queryable.audit import every_outcome, hashable
 from queryable.audit.views.scripts import snapshot
 from queryable.conversation.stepping import advance, begin
 from queryable.errors import RetiredChildError
-from queryable.messages import LaunchMany, MeasureQuery, Stated
+from queryable.messages import LaunchMany, MeasureQuery, RemainingQuery, Stated
 from queryable.view import View
 from tests.audit.toys import Response, nats, script
 from tests.strategies import (
@@ -167,6 +167,31 @@ def a_measure_is_stated_for_nothing(build: Callable[[], Compositor]) -> None:
         assert run(MeasureQuery()) == Stated(PureDP, 1)
         assert snapshot(run.state) == before
         run(query)
+
+
+def what_is_left_is_admitted_and_no_more(build: Callable[[], Compositor]) -> None:
+    """What remains after some launches is the largest loss of another one; asking changes nothing.
+
+    It is stated for blocks nowhere but where there are some.
+    """
+    run = Run(build())
+    for query in (Launch(Counter()), Launch(Toy(MUCH)), PrivacyLossQuery()):
+        run(query)
+    before = snapshot(run.state)
+    left = run(RemainingQuery())
+    assert left == PureDP("99/100")
+    assert isinstance(run(RemainingQuery(["monday"])), QueryError)
+    assert snapshot(run.state) == before
+    assert run(CanAfford(Launch(Toy(left + PureDP("1/10000000"))))) is False
+    assert isinstance(run(Launch(Toy(left))), Launched)
+    assert run(RemainingQuery()) == PureDP(0)
+
+
+def an_odometer_says_that_nothing_limits_it(build: Callable[[], Compositor]) -> None:
+    """There is no budget, so the question what is left is wrong."""
+    answer = Run(build())(RemainingQuery())
+    assert isinstance(answer, QueryError)
+    assert "odometer" in str(answer)
 
 
 def a_report_counts_every_launch(build: Callable[[], Compositor]) -> None:
@@ -338,6 +363,8 @@ LAWS: tuple[tuple[Callable[[Callable[[], Compositor]], None], dict[str, Any]], .
     (a_refusal_leaves_no_trace, FILTERS),
     (a_dry_run_changes_nothing, CONCURRENT | SEQUENTIAL),
     (a_measure_is_stated_for_nothing, CONCURRENT | SEQUENTIAL | NONINTERACTIVE),
+    (what_is_left_is_admitted_and_no_more, FILTERS),
+    (an_odometer_says_that_nothing_limits_it, {"OdomCon": CONCURRENT["OdomCon"]}),
     (a_report_counts_every_launch, CONCURRENT | SEQUENTIAL),
     (a_failure_says_nothing_and_ends_the_child, CONCURRENT | SEQUENTIAL),
     (no_id_is_used_twice, CONCURRENT | SEQUENTIAL),

@@ -7,7 +7,7 @@ import numpy as np
 import curator
 from composition import FiltCon
 from queryable import PureDP
-from tests.stored import KEY, STORED, MemoryLedger
+from tests.stored import KEY, STORED, MemoryLedger, Noted
 
 LEDGER = MemoryLedger()
 ROOT = {
@@ -26,7 +26,13 @@ CURATOR: dict[str, dict[str, Any]] = {
     "Anchor": {"path": "anchor", "block": None},
     "SealedCoins": {"key": KEY, "root": "a", "canonical": repr},
     "close": {"ledger": LEDGER, "name": "closed", "key": KEY},
-    "open": {**ROOT, "name": "opened", "anchor": None, "charge_to_anchor": False},
+    "open": {
+        **ROOT,
+        "ledger": Noted(),  # so that it is new each time, whatever was opened before
+        "name": "opened",
+        "anchor": None,
+        "charge_to_anchor": False,
+    },
     "release": {"handle": HANDLE},
     "replay": {**{name: ROOT[name] for name in ROOT if name != "on_fault"}, "name": "shown"},
     "view": {"ledger": LEDGER, "name": "shown", "codec": STORED},

@@ -1,7 +1,9 @@
 """Subjects of the laws: every mechanism and compositor, with a script of legal queries."""
 
 import inspect
+import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import takewhile
 from typing import Any
 
@@ -23,7 +25,8 @@ from composition import (
     OdomSeq,
     Whitehouse2023,
 )
-from mechanisms.refinement.messages import Latest
+from mechanisms.first_good import FirstGood
+from mechanisms.refinement.refine_queries import Latest
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import Literal
 from queryable import (
@@ -41,6 +44,7 @@ from queryable import (
     Update,
     UserLevel,
 )
+from queryable.errors import AccuracyWarning
 from queryable.messages import AskMany, CloseBlock, LaunchMany, is_owners
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from tests.instances import CALLS, DATA, QUERIES
@@ -64,6 +68,8 @@ ONE = mechanisms.Keys(Column(Literal(1)), (1, 2))
 BITS = "bits"
 OPEN = Launch(RandomBits(PureDP("0.01")))
 WORD = Launch(RandomWord(PureDP("0.01")))
+
+warnings.filterwarnings("ignore", category=AccuracyWarning)  # a plugin imports this first
 
 
 @attrs.frozen
@@ -147,7 +153,6 @@ def over_blocks(name: str, mechanism: InteractiveMechanism[Any]) -> Subject:
 
 
 def over(launch: Launch, *blocks: str) -> LaunchOver:
-    """The launch over blocks."""
     return LaunchOver(launch.mechanism, blocks, launch.d_out)
 
 
@@ -240,11 +245,16 @@ COMPOSITORS = (
 
 
 def of_the_library() -> Iterator[Subject]:
-    """The instance of each mechanism of the library, with the queries that it answers."""
-    for name, arguments in CALLS["mechanisms"].items():
-        kind = getattr(mechanisms, name)
-        if inspect.isclass(kind) and issubclass(kind, InteractiveMechanism):
-            yield Subject(name, kind(**arguments), QUERIES.get(name, ()))
+    """The instance of each mechanism of the library, with the queries that it answers.
+
+    Of rooms those that answer queries: others are of data of their own.
+    """
+    for room, calls in CALLS.items():
+        for name, arguments in calls.items():
+            kind = getattr(import_module(room), name)
+            shown = room == "mechanisms" or name in QUERIES
+            if shown and inspect.isclass(kind) and issubclass(kind, InteractiveMechanism):
+                yield Subject(name, kind(**arguments), QUERIES.get(name, ()))
 
 
 MECHANISMS = (
@@ -281,6 +291,19 @@ MECHANISMS = (
         mechanisms.Best(mechanisms.Laplace(SIZE, scale=9), "smallest", mechanisms.Poisson(3)),
     ),
     Subject(
+        "ExPost, FirstGood",
+        ExPost(PureDP(1)),
+        (
+            Launch(FirstGood(1, mechanisms.TruncatedNegativeBinomial(0, "1/9"), 3)),
+            Ask(0, QUERIES["FirstGood"][0]),
+            WORD,
+            Ask(0, PrivacyLossQuery()),
+            CanAfford(Ask(0, QUERIES["FirstGood"][1])),
+            *(Ask(0, each) for each in QUERIES["FirstGood"]),
+            PrivacyLossQuery(2),
+        ),
+    ),
+    Subject(
         "Best, Threshold",
         mechanisms.Best(
             [
@@ -309,10 +332,7 @@ MECHANISMS = (
             PrivacyLossQuery(),
         ),
     ),
-    compositor(
-        "Frugal of FiltCon",
-        mechanisms.Frugal() @ FiltCon(PureDP(1)),
-    ),
+    compositor("Frugal of FiltCon", mechanisms.Frugal() @ FiltCon(PureDP(1))),
     Subject(
         "Synthetic",
         mechanisms.Synthetic(ONE, rounds=1) @ FiltCon(ZCDP(1)),

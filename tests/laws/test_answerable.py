@@ -172,6 +172,7 @@ BROKEN = MECHANISMS | PERSONS
 
 HOLD_NONE = {
     *("AtMostADay", "Blocks", "BrownianNoiseReduction", "Doubling", "ExPost", "Filt", "FiltCon"),
+    "FirstGood",
     *("FiltSeq", "Individual", "Lost", "Odom", "OdomCon", "OdomSeq", "RandomizedResponse"),
     *("SparseVector", "Universal"),
 }

@@ -139,16 +139,6 @@ def test_a_step_costs_the_same_among_twenty_thousand_children(
     assert slower <= 2
 
 
-def test_every_one_of_many_children_answers() -> None:
-    """Among 4,000 live children, the last ones answer as fast as the first."""
-    q = Queryable(FiltCon(PureDP(1)), None)
-    children = [q.launch(Toy(SMALL)) for _ in range(4_000)]
-    answers = {child.ask("bits") for child in children}
-    assert answers == {0}
-    first, last = (lambda i: children[i].ask("bits")), (lambda i: children[~i].ask("bits"))
-    assert ratio(first, last, 400) <= 2
-
-
 def bytes_per_child(run: Callable[[int], object], few: int, many: int) -> float:
     """The memory of one more child, from the difference of two sizes."""
     used = []
@@ -161,20 +151,6 @@ def bytes_per_child(run: Callable[[int], object], few: int, many: int) -> float:
         tracemalloc.stop()
         del kept
     return (used[1] - used[0]) / (many - few)
-
-
-def test_a_child_takes_at_most_two_kibibytes() -> None:
-    """The memory of a live child in the core's state."""
-    filtered = FiltCon(PureDP(1))
-
-    def run(count: int) -> Any:
-        state, _ = filtered.init(None)
-        for _ in range(count):
-            state, _ = filtered.step(state, Launch(Toy(SMALL)))
-        return state
-
-    run(10)
-    assert bytes_per_child(run, 200, 600) <= 2048
 
 
 def test_a_child_with_its_handle_takes_at_most_two_kibibytes() -> None:

@@ -16,8 +16,10 @@ import pytest
 
 import composition as c
 import mechanisms as m
+from mechanisms.first_good import FirstGood
 from mechanisms.multiplicative_weights import SyntheticHistogram
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
+from mechanisms.refinement.refine_queries import Latest
 from queryable import (
     ZCDP,
     Ask,
@@ -37,8 +39,8 @@ from queryable import (
     interact,
 )
 from queryable.checks.dry_runs import require_script
-from queryable.effort import quickly, take
-from queryable.messages import AskMany, LaunchMany, MeasureQuery, is_owners
+from queryable.effort import take, within_effort
+from queryable.messages import AskMany, LaunchMany, MeasureQuery, RemainingQuery, is_owners
 from tests.laws.subjects import ASKED, COMPOSITORS, DATA, MECHANISMS, Subject
 from tests.laws.test_answerable import concrete
 
@@ -68,6 +70,7 @@ DEAR = m.Laplace(COUNT, epsilon="3/5")
 NEVER = m.Laplace(COUNT, epsilon=20)
 GAUSSIAN = m.Gaussian(m.Count(), rho="1/50")
 VECTOR = m.SparseVector(3, "1/20", cutoff=9)
+FINER = GaussianNoiseReduction(COUNT, variances=[90, 30], missed="1/9")
 REDUCTION = m.LaplaceNoiseReduction(COUNT, scales=[90, 30])
 WEIGHTS = m.PrivateMultiplicativeWeights(
     m.Histogram("city", ["a", "b"]), records=4, epsilon="1/10", threshold=1, updates=2
@@ -99,6 +102,8 @@ UNCERTAIN: dict[str, InteractiveMechanism[Any]] = {
     "ExPost": c.ExPost(PureDP("3/5")),
     "ExPost of d_in 2": c.ExPost(PureDP("3/5"), d_in=2),
     "LaplaceNoiseReduction": REDUCTION,
+    "GaussianNoiseReduction": FINER,
+    "FirstGood": FirstGood(1, m.TruncatedNegativeBinomial(0, "1/9"), 3),
     "Frugal": m.Frugal() @ c.FiltCon(ZCDP("1/10")),
     "Doubling": m.Doubling(500) @ c.FiltCon(ZCDP("1/10")),
     "Brownian": m.BrownianNoiseReduction() @ c.FiltCon(ZCDP("1/10")),
@@ -145,7 +150,13 @@ class Writer:
             return random.choice([m.Count(), COUNT, AskMany([COUNT, m.Count()]), *self.own])
         if share < 0.85:
             return LaunchMany([self.launch() for _ in range(random.choice([1, 2, 3]))])
-        more = (PrivacyLossQuery(), PrivacyLossQuery("x"), MeasureQuery(), CanAfford(self.launch()))
+        more = (
+            PrivacyLossQuery(),
+            PrivacyLossQuery("x"),
+            MeasureQuery(),
+            RemainingQuery(),
+            CanAfford(self.launch()),
+        )
         return random.choice(more if share < 0.95 else JUNK)
 
     @property
@@ -319,7 +330,7 @@ def test_a_list_that_takes_too_long_is_refused_before_the_charge(count: int) -> 
     """
     asked = [m.Estimate(m.Count(), 100 + each) for each in range(count)]
     root = Queryable(c.FiltCon(ZCDP(1)), ROWS)
-    with quickly():
+    with within_effort():
         try:
             answer = root(Launch(m.Scripted(Slow() @ c.FiltCon(ZCDP(1)), asked)))
         except QueryError:

@@ -131,7 +131,7 @@ def test_nothing_is_made_of_a_wrong_root(argument: str) -> None:
     for label in MAKERS.keys() - OWN - {"every attribute"}:
         value = MAKERS[label]()
         for name in ("shown", *(() if isinstance(value, InteractiveMechanism) else ("another",))):
-            wrong = {**CURATOR["open"], "name": name, argument: value}
+            wrong = {**CURATOR["open"], "ledger": LEDGER, "name": name, argument: value}
             with pytest.raises((*OURS, OSError)):
                 curator.open(**wrong)
     assert {root: len(events) for root, events in LEDGER.events.items()} == before

@@ -22,7 +22,6 @@ from queryable import (
     PureDP,
     QueryError,
     SeededCoins,
-    interact,
 )
 from queryable.audit.laws import LAWS, Law
 from queryable.audit.views.scripts import Script
@@ -136,41 +135,6 @@ def test_launches_commute_with_asks(data: st.DataObject) -> None:
     assert words == [SeededCoins(2).spawn(0, n).draw(WORD) for n in range(1, 6)]
 
 
-def test_nested_four_levels_interleaved() -> None:
-    """Four levels with a postprocessed child, asked alternately, then replayed."""
-    deep = [
-        Launch(OdomCon(PureDP), PureDP("0.8")),
-        Ask(0, Launch(FiltCon(PureDP("0.5")))),
-        Ask(0, Ask(0, Launch(Masker() @ BITS))),
-        Launch(BITS),
-        Ask(0, Ask(0, Ask(0, "bits"))),
-        Ask(1, "bits"),
-        Ask(0, Launch(BITS)),
-        Ask(0, Ask(0, Ask(0, "bits"))),
-        Ask(0, Ask(1, "bits")),
-        Ask(0, Ask(0, Launch(RandomBits(PureDP("0.6"))))),
-        Ask(1, "bits"),
-    ]
-    view = interact(
-        FiltCon(PureDP(1)),
-        DATA,
-        lambda view: deep[len(view)] if len(view) < len(deep) else None,
-        SeededCoins(4),
-    )
-    again = interact(
-        FiltCon(PureDP(1)),
-        DATA,
-        lambda view: deep[len(view)] if len(view) < len(deep) else None,
-        SeededCoins(4),
-    )
-    assert view == again
-    answers = view.answers
-    assert type(answers[9]).__name__ == "Refused"
-    assert answers[9].spent == PureDP("0.01")
-    words = [*answers[4], answers[5], *answers[7], answers[8], answers[10]]
-    assert len(set(words)) == 7
-
-
 def concrete(package: Any) -> set[str]:
     """The concrete mechanisms that a package exports."""
     exported = (getattr(package, name) for name in package.__all__)
@@ -189,7 +153,6 @@ ELSEWHERE = {"Parallel", Universal.__name__, "Postprocessed"}
 
 
 def test_every_exported_mechanism_is_a_subject() -> None:
-    """Every mechanism that the packages export is a subject here."""
     tested = {type(subject.mechanism).__name__ for subject in SUBJECTS} | ELSEWHERE
     missing = (concrete(composition) | concrete(mechanisms)) - tested
     assert not missing, f"add an instance of {sorted(missing)} to tests/instances"

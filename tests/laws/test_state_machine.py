@@ -38,16 +38,7 @@ from queryable import (
     interact,
 )
 from queryable.errors import RetiredChildError
-from tests.strategies import (
-    ILLEGAL,
-    SECRET,
-    WORD,
-    Courier,
-    Faulty,
-    RandomBits,
-    Recorder,
-    raising,
-)
+from tests.strategies import ILLEGAL, SECRET, WORD, Courier, Faulty, RandomBits, Recorder, raising
 
 DATA = (1, 2, 3)
 UNIT = Fraction(1, 20)
@@ -115,11 +106,7 @@ class NestedTree(RuleBasedStateMachine):
     def opened(self) -> Queryable:
         """Open the root."""
         return Queryable(
-            self.root,
-            DATA,
-            coins=SeededCoins(5),
-            allow_seeded=True,
-            on_fault=self.faults.append,
+            self.root, DATA, coins=SeededCoins(5), allow_seeded=True, on_fault=self.faults.append
         )
 
     def node(self, handle: Queryable, budget: Fraction | None, *parents: Node) -> Node:

@@ -40,7 +40,7 @@ from queryable import (
 from queryable.audit.views.scripts import snapshot
 from queryable.conversation import LOST, Moved, Ready, leaves
 from queryable.data.growing import Grown
-from queryable.messages import Answer, MeasureQuery, Query
+from queryable.messages import Answer, MeasureQuery, Query, RemainingQuery
 from tests.instances import instance
 from tests.strategies import RandomBits, Toy
 
@@ -93,6 +93,7 @@ def made(kind: type[Any]) -> Any:
 SOME = PureDP("1/9")
 QUERIES: tuple[Query, ...] = (
     MeasureQuery(),
+    RemainingQuery(),
     PrivacyLossQuery(1),
     CanAfford(Launch(Toy(SOME))),
     Launch(Toy(SOME)),

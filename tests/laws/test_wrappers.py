@@ -7,6 +7,7 @@ makers compute and with others. What can be constructed is compared on random ne
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from fractions import Fraction
 from functools import cache, partial
 from itertools import islice, product
 from math import prod
@@ -43,6 +44,10 @@ from mechanisms.linear_queries import LATTICE, Gap, Weighted
 from mechanisms.multiplicative_weights import _same
 from mechanisms.synthetic.graphical import GRID
 from mechanisms.synthetic.scores import ComparedMarginal, Distances, Marginal
+from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.operands import PerUnit
+from mechanisms.tables.spans.designs import DESIGNS
+from mechanisms.tables.spans.ranges import Ranges
 from queryable.statistics import IntegerStatistic
 from tests.unit.curator.codec.test_schema import subclasses
 
@@ -62,12 +67,17 @@ def statistics(per: PrivacyUnit | None) -> list[IntegerStatistic]:
         *(Mean("x", -3, 4, per=per), Variance("x", -3, 4, per=per), Std("y", 0, 2, per=per)),
         Histogram("city", ["a", "b"], per=per),
         Histogram("x", bins=[-3, 0, 5], per=per),
+        Ranges(Keys.bins("x", [-3, 0, 5]), Count(per=per)),
         *(Quantile("x", "1/3", [-1, 1], per=per), Quantiles("x", "1/2", [-1, 1], per=per)),
         *(Covariance("x", "y", BOUNDS, per=per), Correlation("x", "y", BOUNDS, per=per)),
         Regression("x", ["y"], BOUNDS, per=per),
     ]
     if per is not None:
         found += [CountUnits(per=per), UnitSizes([1, 2], per=per)]
+        sums = PerUnit("sum", "x", Fraction(-3), Fraction(4))
+        found += [Sum(sums, -3, 4, per=per), Mean(sums, 0, 4, per=per)]
+        found += [Histogram(sums, bins=[-3, 0, 5], per=per), Count(Column(sums) > 0, per=per)]
+        found += [Quantiles(sums, "1/2", [-1, 1], per=per)]
     return found
 
 
@@ -124,7 +134,14 @@ def distances(statistic: Any, random: Random) -> Iterator[Callable[[], Any]]:
         yield partial(Distances, (last, *compared))
 
 
+def ranged(statistic: Any, random: Random) -> Iterator[Callable[[], Any]]:
+    for by in ({"city": ["b", "a"]}, Keys.bins("y", [0, 1, 2]), Keys("x", range(-5, 6))):
+        for design in DESIGNS:
+            yield partial(Ranges, by, statistic, design)
+
+
 WRAPPERS: dict[type, Maker] = {
+    Ranges: ranged,
     GroupBy: grouped,
     Weighted: weighted,
     Gap: gaps,
@@ -232,12 +249,7 @@ TRIED = [
 
 
 @pytest.mark.parametrize(("kind", "units", "most", "pairs"), TRIED)
-def test_what_can_be_built_has_a_true_claim(
-    kind: type,
-    units: bool,
-    most: int,
-    pairs: int,
-) -> None:
+def test_what_can_be_built_has_a_true_claim(kind: type, units: bool, most: int, pairs: int) -> None:
     """At first weights below 0 and above 1 were accepted, and sums below 0 as counts."""
     random = Random(kind.__name__)
     found = accepted(kind, UNIT if units else None, random)

@@ -17,7 +17,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Estimate, Frugal, Histogram, column
-from mechanisms.frugal.messages import Estimated
+from mechanisms.frugal.frugal_queries import Estimated
 from queryable import ZCDP, Queryable, SeededCoins
 
 CELLS, ROWS = 6, 10

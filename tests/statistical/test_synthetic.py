@@ -18,7 +18,7 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Count, Fit, FromModel, Synthetic, column
-from mechanisms.synthetic.messages import Modelled
+from mechanisms.synthetic.fit_queries import Modelled
 from queryable import ZCDP, Queryable, SeededCoins
 
 RANDOM = np.random.default_rng(23)

@@ -161,6 +161,24 @@ class BlockAccounts(Shown):
         columns = zip(*(_additive(each).parts for each in left), strict=True)
         return _additive(left[0]).room(tuple(map(min, columns)))
 
+    def spent(self) -> object:
+        """What the block that was charged most has used, in each coordinate.
+
+        If launches are charged in the budget's own measure, it is the total.
+        """
+        if not self.counts:
+            return self.total()
+        used = [account.spent() for account, _ in self.groups] or [self.empty.spent()]
+        if not all(isinstance(each, AdditiveLoss) for each in used):
+            return self.total()
+        columns = zip(*(_additive(each).parts for each in used), strict=True)
+        return _additive(used[0]).of_parts(tuple(map(max, columns)))
+
+    @property
+    def counts(self) -> str:
+        """That of each block."""
+        return self.empty.counts
+
     def share(self) -> Fraction | None:
         """The largest used share of a block's budget."""
         shares = [account.share() for account, _ in self.groups]

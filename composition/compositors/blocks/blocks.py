@@ -18,6 +18,7 @@ from composition.compositors.blocks.state import (
     ClaimOver,
     OrderOver,
     d_in_of_claim,
+    not_answered,
     parsed_over,
     plain_filter,
     unit_blocks,
@@ -27,7 +28,7 @@ from composition.compositors.blocks.state import (
 )
 from composition.compositors.blocks.units import Units, kept_rows, restricted
 from composition.compositors.children import report_about, require_depth, require_live
-from composition.compositors.claims import claim_of, claim_over, correction, map_at
+from composition.compositors.claims import claim_of, claim_over, map_at
 from composition.compositors.filters import FiltCon
 from composition.compositors.launching import Due, Launching, Orders
 from composition.compositors.state import CompositionState
@@ -39,7 +40,6 @@ from queryable.checks.fit import require_no_batches
 from queryable.conversation import Compositor, Data, Later, Live, Moved, Pass, Ready, Reported, Talk
 from queryable.data.facts import Facts
 from queryable.data.growing import grown, over
-from queryable.errors import UnknownQueryError
 from queryable.losses import AdditiveLoss, Loss, Report, group_size
 from queryable.messages import (
     Ask,
@@ -52,6 +52,7 @@ from queryable.messages import (
     PrivacyLossQuery,
     Query,
     Refused,
+    RemainingQuery,
     Stated,
     Update,
     d_in_of,
@@ -70,9 +71,10 @@ class Blocks(Launching, Compositor):
     """Growing data in named blocks, such as days, each with a budget of its own.
 
     Answers: LaunchOver, LaunchMany of these, Ask, PrivacyLossQuery, BlockLossQuery, BlocksQuery,
-    CanAfford, MeasureQuery. A launch runs on the union of the closed blocks that it names. Each
-    of them is charged the whole loss. If one of them cannot pay, the launch is `Refused`, none is
-    charged, and nothing was read. A child keeps the records that it was launched on.
+    RemainingQuery, CanAfford, MeasureQuery. A launch runs on the union of the closed blocks that it
+    names. Each of them is charged the whole loss. If one of them cannot pay, the launch is
+    `Refused`, none is charged, and nothing was read. A child keeps the records that it was launched
+    on.
 
     The owner of the data adds records with `feed(records, block=name)`. The first records of a
     block open it. `feed.close(name)` closes it for good, before the next one is opened.
@@ -204,19 +206,14 @@ class Blocks(Launching, Compositor):
                 return Reported(self._can_afford(own, launch))
             case MeasureQuery():
                 return Reported(Stated(self.filter.proof.measure, self._records(own, None)))
+            case RemainingQuery(blocks):
+                ended = len(own.claims) == self.filter.max_mechanisms
+                return Reported(own.register.remaining(blocks, ended=ended))
             case Update():
                 return self._grown(own, query)
             case CloseBlock(name):
                 return attrs.evolve(own, register=own.register.closing(name))
-            case Launch():
-                raise UnknownQueryError(
-                    "name the blocks to launch on, as in launch_over(mechanism, ['monday']) or "
-                    "release(statistic, .., blocks=Last(7)); nothing is charged"
-                )
-        raise UnknownQueryError(
-            f"{correction(query)}, and {type(self).__name__} answers LaunchOver, LaunchMany, Ask, "
-            "PrivacyLossQuery, BlockLossQuery, BlocksQuery, CanAfford and MeasureQuery"
-        )
+        raise not_answered(query, type(self).__name__)
 
     def converse(self, own: BlocksState, understood: Any, live: Live) -> Talk | Moved:
         """Launch, ask a child, or take what the owner says."""

@@ -23,6 +23,7 @@ from queryable.messages import (
     LaunchMany,
     MeasureQuery,
     Refused,
+    RemainingQuery,
     Stated,
 )
 from queryable.postprocessing import (
@@ -86,7 +87,7 @@ class AtMostADay(PersonInTheMiddle[Day]):
     Privacy:
         Claim: that of the mechanism. This is a policy: it delays what the budgets allow.
         Theorem: Haney et al. 2023, Theorem 2.17.
-        Checked by: tests/unit/composition/compositors/blocks/test_pacing.py
+        Checked by: tests/unit/composition/compositors/blocks/test_register.py
     Args:
         most: what a block may lose a day. With a tenth of a block's budget, the budget lasts for
             at least ten days.
@@ -128,6 +129,10 @@ class AtMostADay(PersonInTheMiddle[Day]):
     def _asked(self, state: Day, query: Any) -> tuple[Day, ToMechanism]:
         if isinstance(query, LaunchMany):
             raise UnknownQueryError("launch one after the other: a day's losses are limited")
+        if isinstance(query, RemainingQuery):
+            raise UnknownQueryError(
+                "state the loss, and ask can_afford(..): what a block may lose today is limited too"
+            )
         dry = isinstance(query, CanAfford)
         launch = query.launch if dry else query
         if not isinstance(launch, LaunchOver):

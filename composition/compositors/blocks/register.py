@@ -12,9 +12,16 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from composition.compositors.blocks.accounts import Block, Groups, Memory, Step, grouped
+from composition.compositors.blocks.accounts import (
+    Block,
+    BlockAccounts,
+    Groups,
+    Memory,
+    Step,
+    grouped,
+)
 from composition.rules import Account
-from queryable.data.constants import plain
+from queryable.data.constants import python_constant
 from queryable.errors import QueryError
 from queryable.faults import named
 from queryable.losses import Loss
@@ -172,6 +179,22 @@ class BlockRegister:
         """The account of a block."""
         return self.accounts.get(block.place, self.empty)
 
+    def remaining(self, names: Any, *, ended: bool) -> Loss:
+        """What a launch over these closed blocks may lose; nothing if there may be none any more.
+
+        Raises:
+            QueryError: none are named, or as `named`.
+        """
+        if names is None:
+            raise QueryError(
+                "name the blocks, as in remaining(blocks=Last(7)): each has a budget of its own, "
+                "and BlocksQuery lists what each has left"
+            )
+        blocks = self.named(names)
+        accounts = BlockAccounts(self.empty, blocks, tuple(map(self.account, blocks)))
+        left = accounts.remaining()
+        return left.zero() if ended else left
+
     def steps(self, blocks: Iterable[Block], loss: Any) -> list[Step]:
         """For each block, its account with one more launch, whether or not that fits."""
         get, empty = self.accounts.get, self.empty
@@ -213,5 +236,5 @@ def block_name(name: Any) -> BlockName:
     """
     if isinstance(name, bool) or not isinstance(name, _PLAIN):
         raise QueryError(f"the name of a block is a text, an int or a date, not {named(name)}")
-    known: BlockName = plain(name)
+    known: BlockName = python_constant(name)
     return known

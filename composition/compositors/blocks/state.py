@@ -13,10 +13,11 @@ from composition.compositors.launching import Order
 from composition.compositors.logged import Claims
 from composition.compositors.state import NO_CLAIMS, Charged
 from queryable.conversation import Data, Later
-from queryable.errors import QueryError
+from queryable.errors import QueryError, UnknownQueryError
 from queryable.losses import AdditiveLoss
 from queryable.losses.numbers import at_least_one
 from queryable.mechanism import InteractiveMechanism
+from queryable.messages import Launch
 from queryable.streams.blocks import LaunchOver
 from queryable.wording.quoting import quoted
 
@@ -125,4 +126,21 @@ def whom(unit: str | None, blocks: int) -> str:
     return (
         f"Here all records of one {unit} are protected together: those in its first {blocks:,} "
         "blocks count, and later ones are dropped."
+    )
+
+
+def not_answered(query: Any, name: str) -> UnknownQueryError:
+    """The error for a query that `Blocks` does not answer.
+
+    Args:
+        name: the class of the compositor.
+    """
+    if isinstance(query, Launch):
+        return UnknownQueryError(
+            "name the blocks to launch on, as in launch_over(mechanism, ['monday']) or "
+            "release(statistic, .., blocks=Last(7)); nothing is charged"
+        )
+    return UnknownQueryError(
+        f"{correction(query)}, and {name} answers LaunchOver, LaunchMany, Ask, PrivacyLossQuery, "
+        "BlockLossQuery, BlocksQuery, RemainingQuery, CanAfford and MeasureQuery"
     )

@@ -43,10 +43,10 @@ def kept_rows(
         raise QueryError(
             f"the batch has no column {column!r}, which names units; nothing has changed"
         )
-    return touching_data(lambda: _kept(records, column, units, (place, blocks, rows)))
+    return touching_data(lambda: _rows_within_bounds(records, column, units, (place, blocks, rows)))
 
 
-def _kept(
+def _rows_within_bounds(
     records: Any, column: str, units: Units, bounds: tuple[int, int, int | None]
 ) -> tuple[Any, Units]:
     place, blocks, rows = bounds

@@ -12,16 +12,17 @@ from composition.proofs import Proof, ask, own_measure
 from composition.rules import Basic
 from composition.rules.declared import Statement, common_measure, least_at, maps_at
 from composition.verdicts import CompositionKind, Way
+from queryable.effort import is_quick
 from queryable.losses import ApproxDP, Loss, Measure, total
-from queryable.losses.numbers import probability
+from queryable.losses.numbers import probability, several
 from queryable.mechanism import InteractiveMechanism, nested
 from queryable.randomness.coins import ChildId
 from queryable.wording.guarantees import Guarantee, documented
-from queryable.wording.quoting import quoted
+from queryable.wording.quoting import an_instance, quoted
 
 
 def _mechanisms(values: Iterable[Any]) -> tuple[InteractiveMechanism[Any], ...]:
-    mechanisms = tuple(values)
+    mechanisms = tuple(several(values, "mechanisms"))
     for mechanism in mechanisms:
         if not isinstance(mechanism, InteractiveMechanism):
             raise TypeError(f"{quoted(mechanism)} is not an interactive mechanism")
@@ -41,21 +42,26 @@ class ConComp(FixedComposition):
             the mechanisms' losses. If one of them is an odometer there is no claim.
         Theorem: the one that `composition.VALIDITY` names under "fixed, interleaved"; with `delta`
             Haney et al. 2023, Theorem 1.8; for `FDP` curves Vadhan and Zhang 2023.
-        Checked by: tests/audit/test_concurrent.py, tests/unit/composition/rules/test_optimal.py
+        Checked by: tests/audit/test_concurrent.py, tests/unit/composition/rules/test_pairs.py
     Args:
         mechanisms: the mechanisms, child 0 first.
-        delta: if given, the loss is an (epsilon, delta) at this delta, the better of two bounds.
+        delta: if given, the loss is an (epsilon, delta) at this delta, the best of three bounds.
             One is the optimal composition of the mechanisms' (epsilon_i, delta_i); losses without
-            a delta, such as zCDP, get equal shares of what the others leave of it. The other is
-            the composition in a measure that takes all of them, converted once, at the order
-            that is best for the total. Without `delta`, losses of one measure add up, deltas
-            included.
+            a delta, such as zCDP, get equal shares of what the others leave of it. Another is the
+            composition in a measure that takes all of them, converted once, at the order that is
+            best for the total. The last is the product of their trade-off curves, if all have one:
+            it is the least that these curves imply. Without `delta`, losses of one measure add up,
+            deltas included.
+        grid: whether the last bound is computed, on a grid of losses. It takes up to a second or
+            two, so a curator refuses it to analysts: they give False.
     """
 
     mechanisms: tuple[InteractiveMechanism[Any], ...] = attrs.field(converter=_mechanisms)
     delta: Fraction | None = attrs.field(
         kw_only=True, default=None, converter=attrs.converters.optional(probability)
     )
+
+    grid: bool = attrs.field(kw_only=True, default=True, validator=an_instance(bool))
 
     coin_at_launch = True  # its mechanisms are checked one by one
 
@@ -82,7 +88,9 @@ class ConComp(FixedComposition):
             self._proof(ApproxDP)
             if d_in == 0:
                 return total((), ApproxDP)
-            return least_at(maps, self.delta, partial(self._composed, maps, d_in))[0]
+            return least_at(maps, self.delta, partial(self._composed, maps, d_in), grid=self.grid)[
+                0
+            ]
         return self._composed(maps, d_in, common_measure(maps) if measure is None else measure)
 
     def _composed(self, maps: Iterable[Statement], d_in: int, measure: Measure) -> Loss:
@@ -98,7 +106,8 @@ class ConComp(FixedComposition):
         if self.delta is None:
             measure = common_measure(maps)
         else:
-            measure = least_at(maps, self.delta, partial(self._composed, maps, 1))[1]
+            grid = self.grid and not is_quick()  # of words, which are no claim
+            measure = least_at(maps, self.delta, partial(self._composed, maps, 1), grid=grid)[1]
         proof = self._proof(measure)
         theorem, growing = f"{proof.theorem}.", proof.growing_theorem
         return attrs.evolve(documented(type(self)), theorem=theorem, growing=growing)

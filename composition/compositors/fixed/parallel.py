@@ -53,6 +53,10 @@ _MOST_QUICK = 2000
 
 
 def _frozen(mechanisms: Mapping[ChildId, Any]) -> Mapping[ChildId, Any]:
+    if not isinstance(mechanisms, Mapping):
+        raise TypeError(
+            f"mechanisms is {quoted(mechanisms)}; it should be a dict of a mechanism for each part"
+        )
     return MappingProxyType(dict(mechanisms))
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import attrs
 
 from queryable.checks.datasets import protects
-from queryable.data.constants import plain
+from queryable.data.constants import python_constant
 from queryable.data.guarded import pass_on
 from queryable.data.keys import key_of, plain_cell
 from queryable.data.rows import column_values, rows_of, take
+from queryable.losses.numbers import several
 from queryable.randomness.coins import ChildId
 from queryable.wording.quoting import quoted
 
@@ -26,11 +27,11 @@ def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
             f"names is a {type(values).__name__}, probably taken from the data; part names are "
             "public: write them out"
         )
-    given = tuple(values)
+    given = tuple(several(values, "names"))
     for name in given:
         if isinstance(name, bool) or not isinstance(name, int | str):
             raise TypeError(f"part name {quoted(name)} should be an int or a string")
-    names = tuple(map(plain, given))  # records' keys are compared with them
+    names = tuple(map(python_constant, given))  # records' keys are compared with them
     if len(set(names)) != len(names):
         raise ValueError(f"names has {quoted(names)}; two parts of one name would overlap")
     if not names:
@@ -39,7 +40,7 @@ def _names(values: Iterable[Any]) -> tuple[ChildId, ...]:
 
 
 def _key(value: Any) -> Any:
-    return plain(value) if isinstance(value, str) else value
+    return python_constant(value) if isinstance(value, str) else value
 
 
 def _name(value: Any) -> ChildId:

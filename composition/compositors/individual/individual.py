@@ -55,6 +55,7 @@ from queryable.messages import (
     MeasureQuery,
     PrivacyLossQuery,
     Query,
+    RemainingQuery,
     Stated,
     Update,
     d_in_of,
@@ -117,7 +118,7 @@ class Individual(Launching, Compositor):
             `UnitSizes` and `GroupBy` of these without own functions. All others cost every record
             the whole loss.
         Checked by: tests/audit/test_individual.py, tests/audit/test_streams.py,
-            tests/attacks/test_individual_neighbours.py
+            tests/attacks/test_individual.py
     Args:
         rho: the budget of each record in zCDP.
     """
@@ -156,6 +157,11 @@ class Individual(Launching, Compositor):
                 return Reported(self._priced(own, launch).least <= 1)
             case MeasureQuery():
                 return Reported(Stated(ZCDP, 1))
+            case RemainingQuery():
+                raise UnknownQueryError(
+                    f"plan with what a record has at first, {ZCDP(self.rho)}: what each has left "
+                    "is private here, and a record that cannot pay is left out"
+                )
             case Update():
                 return query
             case CloseBlock():

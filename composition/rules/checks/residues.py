@@ -13,7 +13,7 @@ from composition.rules.checks.compare import Verdict, ball, sign, within
 from composition.rules.checks.curves import profile
 
 _CLOSE = 1 + Fraction(1, 2**24)
-_EXTREME = 10**6  # of epsilon: the code's balls are wide there, and its residues smaller
+_EXTREME = 10**3  # of epsilon: there the code's residues may be smaller
 
 
 def fits_residue(
@@ -74,10 +74,22 @@ def is_residue(
     """
     if epsilon == gaussian == 0:
         return after == before or (least and before is not None and after <= before)
-    if fits_residue(before, after**2 + gaussian**2, epsilon, budget) is False:
+    square = after**2 + gaussian**2
+    if before is not None and square > before**2:  # a response leaves no more
         return False
-    if least or after == 0 or budget[0] > _EXTREME:
+    if fits_residue(before, square, epsilon, budget) is False:
+        return False
+    if least or after == 0:
         return True
     more = (after * _CLOSE) ** 2 + gaussian**2
+    if budget[0] > _EXTREME:
+        return before is None or not _holds(before**2 - more, epsilon)
     tiny = before is not None and after < before / 2**40
     return tiny or fits_residue(before, more, epsilon, budget) is not True
+
+
+def _holds(square: Fraction, epsilon: Fraction) -> bool:
+    """Whether a Gaussian of this mu squared dominates a response, so that its residue is more."""
+    if square <= 0 or epsilon == 0:
+        return square >= 0
+    return sign(lambda: (ball(square / 8)).sqrt().erf() - (ball(epsilon) / 2).tanh()) is True

@@ -16,7 +16,7 @@ from composition.rules.menus.menu import Menu, entry
 from composition.rules.menus.worst_case import Priced, worst_cases
 from composition.rules.slack import require_approx, share_of, slack_field
 from queryable.losses import ApproxDP
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import natural, several
 from queryable.wording.quoting import quoted
 
 _SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
@@ -24,7 +24,7 @@ _SCALES = (1, 2, 3, 4, 6)
 _STEPS = (Fraction(1, 5), Fraction(1, 10), Fraction(1, 20))
 _GAIN = Fraction(1001, 1000)
 _FINE = 6_000  # units; a higher resolution gains too little for its time
-_MOST_WORK = 200_000  # the units that a search may compute
+_MOST_WORK = 400_000  # units times entries after which no further costs are tried
 
 Value = Callable[[Priced], Fraction]
 
@@ -69,7 +69,7 @@ def fitted(
     approx = require_approx(budget, rule)
     share = share_of(slack_field(slack), approx)
     counts = {entry(value, rule.unit): natural(n, "count") for value, n in mix.items()}
-    counts |= {entry(value, rule.unit): 0 for value in spare} | counts
+    counts |= {entry(value, rule.unit): 0 for value in several(spare, "spare")} | counts
     if not any(counts.values()):
         raise ValueError(f"the mix is {dict(mix)}; at least one count should be above 0")
     entries = sorted(counts)
@@ -80,7 +80,7 @@ def fitted(
     def units(costs: Priced) -> int:
         nonlocal work
         found = len(worst_cases(approx.epsilon, rule.unit, costs, share)) - 1
-        work += found
+        work += found * len(costs)
         return found
 
     def times(costs: Priced) -> Fraction:

@@ -17,6 +17,7 @@ from composition.rules.base import Account, Rule, of_whole, sums
 from composition.rules.checks import added
 from composition.rules.checks.compare import Verdict, all_within
 from composition.rules.checks.menus import units_within
+from composition.rules.menus.least import least_epsilon
 from composition.rules.menus.worst_case import Priced, worst_cases
 from composition.rules.slack import (
     outside,
@@ -29,7 +30,7 @@ from composition.rules.slack import (
 from queryable.effort import remembered
 from queryable.losses import ApproxDP, Loss, Measure, Parts, add_parts
 from queryable.losses.fields import read_epsilon
-from queryable.losses.numbers import exact, natural, positive, shown
+from queryable.losses.numbers import exact, natural, positive, several, shown
 from queryable.wording.quoting import an_instance, quoted
 
 Costs = Mapping[Any, int] | Iterable[int] | None
@@ -62,7 +63,7 @@ def priced(unit: Fraction, menu: Iterable[Any], costs: Costs) -> Priced:
         ValueError: the menu is empty or names an entry twice; or the costs do not fit the menu, are
             below 1, or fall as entries rise.
     """
-    entries = [entry(value, unit) for value in menu]
+    entries = [entry(value, unit) for value in several(menu, "menu")]
     if not entries:
         raise ValueError("the menu is empty; name at least one parameter")
     if len(set(entries)) < len(entries):
@@ -75,7 +76,7 @@ def priced(unit: Fraction, menu: Iterable[Any], costs: Costs) -> Priced:
             raise ValueError(f"costs are for {sorted(by_entry)}, the menu is {sorted(entries)}")
         stated = [by_entry[each] for each in entries]
     else:
-        stated = list(costs)
+        stated = several(costs, "costs")
         if len(stated) != len(entries):
             raise ValueError(f"{len(stated)} costs for a menu of {len(entries)}")
     found = tuple(sorted((u, natural(c, "cost")) for u, c in zip(entries, stated, strict=True)))
@@ -97,7 +98,7 @@ class Menu(Rule):
         Theorem: docs/theory.md, menu filter, after Kairouz, Oh, Viswanath 2017 and Whitehouse et
             al. 2023, Lemma 11; interleaved by Haney et al. 2023, Theorem 1.20.
         Assumes: unit, menu, costs and slack are fixed here. Recomputing the units as deltas arrive
-            would break the claim (tests/attacks/test_menu_recomputed.py).
+            would break the claim (tests/attacks/test_naive_accounts.py).
         Checked by: tests/audit/test_rules.py, tests/unit/composition/rules/menus/test_menu.py
     Args:
         unit: the epsilon that every entry is a multiple of.
@@ -218,6 +219,7 @@ class MenuAccount(Account):
 
     charged = ("used", "deltas")
     marks = ("started",)
+    counts = "units"
 
     budget: ApproxDP = attrs.field(validator=an_instance(ApproxDP))
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
@@ -292,6 +294,10 @@ class MenuAccount(Account):
             return self.budget.zero()
         worst = Fraction(self.terms.worst[min(self.used, self.terms.units)])
         return ApproxDP(self.budget.epsilon, worst + self.budget.delta - self.slack)
+
+    def least(self) -> Fraction:
+        """The least epsilon at which the worst case of the units used is within the slack."""
+        return least_epsilon(self.terms.unit, self.terms.priced, self.slack, self.used)
 
     def spent(self) -> Units:
         """The units used."""

@@ -59,6 +59,7 @@ _STEP = 1 + Fraction(1, 2**49)  # two roundings, and one of the constant, lose u
 _STOP = 1 + 2.0**-46  # expm1 and a conversion lose under 16/2**53, whatever the platform
 _FLOOR = 1e-250  # above the subnormal floats, below any delta
 _FAR = Fraction(1000)  # e^-1000 is below the precision of floats
+_ENDLESS = Fraction(2**40)  # the budget with which odometers are made of filters
 _SHARP = 16  # the lattice ends where about e^-16 of the slack is left
 
 
@@ -68,8 +69,11 @@ def worst_cases(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fracti
     Raises:
         ValueError: the lattice is too fine for the budget.
     """
-    levels = islice(_levels(epsilon, step, priced, slack), MOST_UNITS + 1)
-    found = list(takewhile(lambda worst: Fraction(worst) <= slack, levels))
+    most = MOST_UNITS * max(Fraction(steps, cost) for steps, cost in priced) * step
+    if epsilon >= max(_ENDLESS, most):
+        return [0.0] * (MOST_UNITS + 1)  # these lose at most epsilon
+    some = islice(levels(epsilon, step, priced, slack), MOST_UNITS + 1)
+    found = list(takewhile(lambda worst: Fraction(worst) <= slack, some))
     if len(found) > MOST_UNITS:
         raise ValueError(
             f"the budget is more than {MOST_UNITS} units of cost; take a coarser unit or lower "
@@ -78,7 +82,12 @@ def worst_cases(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fracti
     return found
 
 
-def _levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) -> Iterator[float]:
+def levels(epsilon: Fraction, step: Fraction, priced: Priced, slack: Fraction) -> Iterator[float]:
+    """w_b(0), rounded up, for b = 0, 1, ... without end.
+
+    Raises:
+        ValueError: this takes too much work.
+    """
     largest = max(steps for steps, _ in priced)
     low, high = _edges(epsilon, step, largest, slack)
     size = high - low + 1

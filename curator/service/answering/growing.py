@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import attrs
 
 from queryable.display.history import TreeHistory
-from queryable.running.log import Log, is_poll
+from queryable.running.log import Log
+from queryable.running.telling import is_poll
 from queryable.view import Exchange
 
 SECONDS = 0.03

@@ -48,7 +48,7 @@ from curator.wire import (
 from curator.wire.texts import dumped, require_json
 from mechanisms.tables.requests.remembered import asked_by
 from queryable import errors
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.errors import (
     CodecError,
     HandleError,
@@ -66,8 +66,8 @@ from queryable.messages import (
     unnested,
 )
 from queryable.running.handles import Path
+from queryable.running.many import exchanges_of
 from queryable.running.root import MemoryRoot
-from queryable.running.together import exchanges_of
 
 _STATUSES = {
     WireError: 400,
@@ -159,7 +159,9 @@ class LocalService:
         """Send a message; see `Service.tell`."""
         allowed = self._allowed
         with (
-            quickly(bool(path), allowed.steps, allowed.growth * len(body)),  # an owner may take it
+            within_effort(
+                bool(path), allowed.steps, allowed.growth * len(body)
+            ),  # an owner may take it
             asked_by(path),
         ):
             return self._replied(lambda: self._tell(path, body))
@@ -269,7 +271,7 @@ class LocalService:
             self._journal.written.send(None, None)
             if self._journal.pending is None:  # nothing is under way
                 self._heads.go_on()
-        kept = self._reader.kept(sent.token, first, self._root.entries)
+        kept = self._reader.entries(sent.token, first, self._root.entries)
         return self._written(sent.token, first, kept, answer)
 
     def _excused(self, fault: Exception, request: RequestKey) -> Answered | None:
@@ -309,7 +311,7 @@ class LocalService:
 
     def _asked(self, sent: _Sent, known: Answered) -> bytes:
         """The reply to a message that was answered before."""
-        kept = self._reader.kept(sent.token, known.first, known.first + known.count)
+        kept = self._reader.entries(sent.token, known.first, known.first + known.count)
         answer = self._again(sent, kept) if is_many(sent.query) else kept[0][0].answer
         return self._written(sent.token, known.first, kept, answer)
 

@@ -19,7 +19,7 @@ from curator.wire.texts import dumped
 from queryable.display.history import TreeHistory
 from queryable.display.nodes import TreeNode
 from queryable.errors import CodecError
-from queryable.messages import Answer, bare
+from queryable.messages import Answer, without_receipts
 from queryable.running.handles import Handles, Path
 from queryable.running.log import Log
 from queryable.running.root import MemoryRoot
@@ -57,7 +57,7 @@ class RootReader:
         try:
             return self.text(answer)
         except CodecError:
-            return self.text(bare(answer))
+            return self.text(without_receipts(answer))
 
     def numbers(self, path: Path) -> Sequence[int]:
         """The numbers of the entries at or below a path, in order."""
@@ -68,7 +68,7 @@ class RootReader:
         """How many entries at or below a path are among the first `stop` entries."""
         return bisect_left(self.numbers(path), stop)
 
-    def kept(self, path: Path, first: int, stop: int) -> list[Kept]:
+    def entries(self, path: Path, first: int, stop: int) -> list[Kept]:
         """Some entries at or below a path."""
         log, names = self._root.log, self._root.names
         return [
@@ -80,7 +80,7 @@ class RootReader:
         """The exchanges after the first `after`, as many as a page has; and how many there are."""
         numbers, shown, size = self.numbers(path), [], 0
         for index in numbers[after : after + PAGE]:
-            exchange, name = self.kept(path, index, index + 1)[0]
+            exchange, name = self.entries(path, index, index + 1)[0]
             receipts = tuple(map(self.text, exchange.receipts))
             query, answer = self.text(exchange.query), self.answer_text(exchange.answer)
             shown.append(ShownExchange(exchange.path, query, answer, receipts, name))
@@ -155,7 +155,7 @@ class RootReader:
         """Rows of the messages at or below a path, each as JSON."""
         found = []
         for place in places:
-            exchange, name = self.kept(path, numbers[place], numbers[place] + 1)[0]
+            exchange, name = self.entries(path, numbers[place], numbers[place] + 1)[0]
             on = self._time_of(numbers[place])
             found.append(dumped(message_row(place + 1, exchange, name, on)))
         return found
@@ -185,7 +185,7 @@ class RootReader:
             last = min(first + _TOGETHER, stop)
             for number in range(first, last):
                 at = self.numbers(path)[number]
-                exchange, name = self.kept(path, at, at + 1)[0]
+                exchange, name = self.entries(path, at, at + 1)[0]
                 seen.log.add(exchange, number, 0)
                 if name is not None:
                     seen.names[number] = name

@@ -4,21 +4,13 @@ Responsible for plain values of JSON. The texts are those that trees show in not
 """
 
 from itertools import islice
-from reprlib import Repr
 from typing import Any
 
+import attrs
+
 from queryable.checks.protection import Protected
-from queryable.display.ledger import LedgerRow, row_of
-from queryable.display.nodes import (
-    ANSWERED,
-    FAILED,
-    HALTED,
-    REFUSED,
-    TreeNode,
-    asked_by,
-    is_launch,
-    is_paid,
-)
+from queryable.display.asked import brief, row_of_any, table_of
+from queryable.display.nodes import TreeNode
 from queryable.display.text import (
     Folded,
     Quota,
@@ -29,9 +21,7 @@ from queryable.display.text import (
     spending,
     title,
 )
-from queryable.messages import Answer, Failed, Halted, Launched, Refused
 from queryable.optional import one_line
-from queryable.statistics import IntegerStatistic
 from queryable.view import Exchange
 
 ROWS = 1000
@@ -39,7 +29,8 @@ ROWS = 1000
 
 _MOST_BELOW = 1000
 _LONGEST = 120
-_OUTCOMES = {Failed: FAILED, Halted: HALTED, Refused: REFUSED}
+_SHOWN = 10
+"""How many rows of an answer a page shows."""
 
 
 def tree_of(node: TreeNode, protects: Protected) -> dict[str, Any]:
@@ -47,7 +38,8 @@ def tree_of(node: TreeNode, protects: Protected) -> dict[str, Any]:
 
     - `tree`: a node: its `title`, `mechanism`, `name`, `path`, `status`, `price`, `spending`,
       `refusals` and `remark` as texts; `share` (the used part of its budget, or what it took of its
-      parent's if not `own`) from 0 to 1, and in percent as `used`, or null; and `children`. Where
+      parent's if not `own`) from 0 to 1, and in percent as `used`, or null; what it is a share of
+      as `counts`, which is the budget or what its rule adds up; and `children`. Where
       children are left out, a child has `folded` only: how many of what status.
     - `below`: the children of the root that take queries, without those below them.
     - `protects`: who is protected.
@@ -82,6 +74,7 @@ def _facts(node: TreeNode) -> dict[str, Any]:
         "own": node.account is not None,
         "share": None if share is None else min(float(share), 1.0),
         "used": None if share is None else percent(share),
+        "counts": node.counts,
     }
 
 
@@ -92,12 +85,8 @@ def message_row(number: int, exchange: Exchange, name: str | None, on: int | Non
         number: that of the exchange, from 1.
         on: the second in which it came.
     """
-    if is_launch(exchange) or is_paid(exchange):
-        found = row_of(number, name, exchange)
-    else:
-        outcome = _OUTCOMES.get(type(exchange.answer), ANSWERED)
-        asked = _asked(exchange.query)
-        found = LedgerRow(number, exchange.path, name, "", asked, None, None, None, outcome)
+    found = row_of_any(number, name, exchange)
+    table = table_of(exchange.answer, _SHOWN)
     exact = found.as_record()
     return {
         "number": number,
@@ -107,49 +96,11 @@ def message_row(number: int, exchange: Exchange, name: str | None, on: int | Non
         "asked": found.asked,
         "outcome": found.outcome,
         "answer": brief(exchange.answer),
+        "table": None if table is None else attrs.asdict(table),
         **{key: _text(getattr(found, key)) for key in ("claim", "loss", "total")},
         "exact": {key: exact[key] for key in ("claim", "loss", "total")},
     }
 
 
-def _asked(query: Any) -> str:
-    return (
-        one_line(query.asked, _LONGEST) if isinstance(query, IntegerStatistic) else asked_by(query)
-    )
-
-
-def brief(answer: Answer) -> str:
-    """An answer as a short text; a refusal or a failure has its outcome, so it has none."""
-    if isinstance(answer, Launched):
-        if answer.child is not None:
-            return f"child {one_line(str(answer.child))}"
-        answer = answer.answer
-    if answer is None or isinstance(answer, Refused | Halted | Failed):
-        return ""
-    try:
-        return one_line(_BRIEFLY.repr(answer), _LONGEST)
-    except Exception:  # an int of too many digits, or nested too deep
-        return f"<{type(answer).__name__}>"
-
-
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-class _Briefly(Repr):
-    """Texts of answers; long ones are not written out first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxother = self.maxstring = self.maxlong = _LONGEST
-
-    def repr_Fraction(self, value: Any, level: int) -> str:  # noqa: N802 (the library's)
-        """An exact number, rounded."""
-        return f"{float(value):.6g}"
-
-    def repr_ndarray(self, value: Any, level: int) -> str:
-        """The first elements of an array."""
-        return self.repr_list(value.ravel()[: self.maxlist + 1].tolist(), level)
-
-
-_BRIEFLY = _Briefly()

@@ -23,7 +23,7 @@ Fetch = Callable[[int], Awaitable[Mapping[str, Any]]]
 
 
 async def rows_of(
-    fetch: Fetch, people: Mapping[int, str] | None, chosen: Filter
+    fetch: Fetch, people: Mapping[int | str, str] | None, chosen: Filter
 ) -> AsyncIterator[list[dict[str, Any]]]:
     """The rows that a filter keeps, oldest first, a page at a time."""
     after = 0

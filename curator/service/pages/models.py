@@ -10,8 +10,6 @@ from urllib.parse import urlencode
 
 import attrs
 
-from curator.access import Access
-
 OUTCOMES = ("charged", "answered", "refused", "failed", "halted")
 """The outcomes of messages, as a filter offers them."""
 
@@ -78,11 +76,6 @@ class Filter:
         return all(word in row["searched"] for word in self.words.casefold().split())
 
 
-def people_of(access: Access, dataset: str) -> dict[int, str]:
-    """Who has which child of the root of a data set."""
-    return {grant.child: analyst.name for analyst in access for grant in analyst.on(dataset)}
-
-
 def time_of(on: int | None) -> tuple[str, str]:
     """A second as text for machines and for people, in UTC; empty if it is unknown."""
     if on is None:
@@ -94,7 +87,7 @@ def time_of(on: int | None) -> tuple[str, str]:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
-def shown_row(row: Mapping[str, Any], people: Mapping[int, str] | None) -> dict[str, Any]:
+def shown_row(row: Mapping[str, Any], people: Mapping[int | str, str] | None) -> dict[str, Any]:
     """A row of a page with who asked, and when, as texts.
 
     Args:
@@ -136,7 +129,9 @@ class Listed:
     pages: int
 
 
-def listed(told: Mapping[str, Any], people: Mapping[int, str] | None, chosen: Filter) -> Listed:
+def listed(
+    told: Mapping[str, Any], people: Mapping[int | str, str] | None, chosen: Filter
+) -> Listed:
     """The messages of a page that a filter keeps."""
     rows = [shown_row(row, people) for row in reversed(told["rows"])]
     kept = [row for row in rows if chosen.keeps(row)]
@@ -160,6 +155,8 @@ def _own(node: Mapping[str, Any], at: int) -> str:
     return f"c{path[-1]}" if path else f"n{at}"
 
 
-def granted(below: Iterable[Mapping[str, Any]], people: Mapping[int, str]) -> list[dict[str, Any]]:
+def granted(
+    below: Iterable[Mapping[str, Any]], people: Mapping[int | str, str]
+) -> list[dict[str, Any]]:
     """The grants of a data set, each with who has it."""
     return [{**each, "who": people[each["path"][0]]} for each in below if each["path"][0] in people]

@@ -24,7 +24,6 @@ from curator.service.pages.models import (
     Filter,
     granted,
     listed,
-    people_of,
     with_places,
 )
 from curator.service.pages.rendering import HEADERS, assets, rendered
@@ -229,7 +228,7 @@ class _Told:
     text: str = ""
 
 
-async def _told(front: Front, caller: Caller, root: str, after: int | None = None) -> Any:
+async def _state_of_root(front: Front, caller: Caller, root: str, after: int | None = None) -> Any:
     """What a page has, as it was at a tick.
 
     Raises:
@@ -249,7 +248,7 @@ async def _told(front: Front, caller: Caller, root: str, after: int | None = Non
 
 async def _told_or_not(front: Front, caller: Caller, name: str, root: str) -> _Told:
     try:
-        return _Told(name, root, await _told(front, caller, root))
+        return _Told(name, root, await _state_of_root(front, caller, root))
     except (Problem, NoWorkerError) as error:
         return _Told(name, root, text=getattr(error, "text", str(error)))
     except WorkerDiedError:
@@ -294,7 +293,7 @@ def _href(root: str) -> str:
 async def _looked(front: Front, caller: Caller, request: Request) -> dict[str, Any]:
     root = request.path_params["root"]
     service, reach = front.reached(caller, root)
-    told = await _told(front, caller, root)
+    told = await _state_of_root(front, caller, root)
     is_owner = not caller.name
     chosen = Filter.of(request.query_params)
     people = _people(front, caller, reach)
@@ -316,8 +315,8 @@ async def _looked(front: Front, caller: Caller, request: Request) -> dict[str, A
     }
 
 
-def _people(front: Front, caller: Caller, reach: ReachedRoot) -> dict[int, str] | None:
-    return None if caller.name else people_of(front.keeper.access, reach.dataset)
+def _people(front: Front, caller: Caller, reach: ReachedRoot) -> dict[int | str, str] | None:
+    return None if caller.name else front.keeper.access.holders(reach.dataset)
 
 
 def _state(service: Remote) -> str:
@@ -348,14 +347,14 @@ async def export(front: Front, caller: Caller, request: Request) -> Response:
     _, reach = front.reached(caller, root)
     if form not in _EXPORTS:
         raise not_there()
-    first = await _told(front, caller, root, 0)  # what goes wrong at once has a status
+    first = await _state_of_root(front, caller, root, 0)  # what goes wrong at once has a status
 
     async def fetch(after: int) -> Any:
         if not after:
             return first
         if _caller(front, request) is None:  # the token was revoked, or the session has ended
             raise ExportEndedError("a session ended during an export")
-        return await _told(front, caller, root, after)
+        return await _state_of_root(front, caller, root, after)
 
     media_type, written = _EXPORTS[form]
     chosen = Filter.of(request.query_params)

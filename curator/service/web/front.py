@@ -35,7 +35,7 @@ from curator.service.web.sessions import Sessions
 from curator.service.web.ticks import Ticks
 from curator.service.workers.workers import NoWorkerError, WorkerDiedError
 from curator.wire import HEADER, VERSIONS, DataSet, WireError, chosen_version, datasets_text
-from curator.wire.messages import TELL_LIMITS
+from curator.wire.bodies import TELL_LIMITS
 from curator.wire.texts import dumped
 from queryable.running.handles import Path
 
@@ -250,7 +250,7 @@ async def tell(front: Front, caller: Caller, request: Request) -> Response:
         reply = await service.tell(reach.path, body)
         if reply[0] == 200:
             seconds, is_late = time.perf_counter() - began, front.ticks[reach.dataset].now > number
-            front.metrics.told(reach.dataset, reply[1], seconds, is_late=is_late)
+            front.metrics.count(reach.dataset, reply[1], seconds, is_late=is_late)
         return replied(front, reply)
 
 

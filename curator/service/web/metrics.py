@@ -69,7 +69,7 @@ class Metrics:
         self._seconds: dict[str, DurationHistogram] = {}
         self._late: Counter[str] = Counter()
 
-    def told(self, dataset: str, body: bytes, seconds: float, *, is_late: bool = False) -> None:
+    def count(self, dataset: str, body: bytes, seconds: float, *, is_late: bool = False) -> None:
         """Count a message that has an outcome, and how long the worker took.
 
         Args:

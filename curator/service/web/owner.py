@@ -22,8 +22,8 @@ from curator.service.web.granting import grant_of, granting_message
 from curator.service.web.problems import HEADERS, Problem, malformed
 from curator.service.workers.workers import WorkerService
 from curator.wire import WireError
+from curator.wire.bodies import TELL_LIMITS
 from curator.wire.feeds import PARTS, Feeding
-from curator.wire.messages import TELL_LIMITS
 from curator.wire.texts import Read, a_count, a_text, a_value, dumped, fields_of, loaded, text_of
 from queryable.wording.quoting import quoted
 

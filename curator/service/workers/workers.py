@@ -232,7 +232,7 @@ class WorkerService:
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(signal.SIGKILL)
 
-    def _told(self, frame: MessageFrame) -> None:
+    def _take_event(self, frame: MessageFrame) -> None:
         """Take a frame from the channel of messages."""
         match frame.header.get("event"):
             case None:
@@ -309,7 +309,7 @@ class WorkerService:
         loop = asyncio.get_running_loop()
         ends: list[socket.socket] = []
         try:
-            for line, taken in ((self._tells, self._told), (self._reads, self._reads.settle)):
+            for line, taken in ((self._tells, self._take_event), (self._reads, self._reads.settle)):
                 here, there = socket.socketpair()
                 ends.append(there)
                 line.transport, line.end = await loop.create_unix_connection(

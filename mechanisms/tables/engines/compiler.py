@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.engines.dialect import Dialect, Expression
+from mechanisms.tables.engines.even import Even
 from mechanisms.tables.engines.operands import CompiledOperand, Operands
 from mechanisms.tables.engines.whole import Whole
 from mechanisms.tables.expressions.column_types import Kind, Placed, member, placed
@@ -91,19 +92,27 @@ class Compiler:
                 return self.selected(left) | self.selected(right)
             case Not(predicate):
                 return ~self.selected(predicate)
-            case Predicate():
-                raise TypeError(
-                    "write the predicate with comparisons, is_in, &, | and ~: a table cannot "
-                    f"evaluate {type(where).__name__}"
-                )
+        return self.own(where)
+
+    def own(self, where: Where) -> Expression:
+        """A predicate of a class of the user's own, or a function: no engine evaluates it."""
+        if isinstance(where, Predicate):
+            raise TypeError(
+                "write the predicate with comparisons, is_in, &, | and ~: a table cannot "
+                f"evaluate {type(where).__name__}"
+            )
         raise TypeError(
             "write where as an expression such as column('age') >= 30: a table cannot evaluate a "
             "function"
         )
 
+    def placed(self, kind: Kind, operator: str, value: Scalar) -> Placed | bool:
+        """A comparison with a constant within the column's domain, as `column_types.placed`."""
+        return placed(kind, operator, value)
+
     def _compared(self, column: Operand, operator: str, value: Scalar) -> Expression:
         found = self.operand(column)
-        outcome = placed(found.kind, operator, value)
+        outcome = self.placed(found.kind, operator, value)
         if isinstance(outcome, bool):
             return self._every(found, outcome)
         return self._where_present(found, self._outcome(found.cell, found.kind, outcome))
@@ -115,7 +124,7 @@ class Compiler:
 
     def _matches(self, column: Operand, how: str, pattern: str) -> Expression:
         found = self.operand(column)
-        if found.kind.name != "text":
+        if found.kind.name not in ("text", "any"):
             raise TypeError(
                 f"give a column of text: {operand_name(column)!r} is one of "
                 f"{found.kind.declared or found.kind.name}"
@@ -131,7 +140,7 @@ class Compiler:
     def _is_in(self, column: Operand, values: Iterable[Scalar]) -> Expression:
         """One list for all values, because databases limit how deep expressions nest."""
         found = self.operand(column)
-        equals = [placed(found.kind, "==", value) for value in values]
+        equals = [self.placed(found.kind, "==", value) for value in values]
         return self._equals_one(
             found,
             [self._literal(found.kind, it[1]) for it in equals if not isinstance(it, bool)],
@@ -171,8 +180,15 @@ class Compiler:
         """The index of a row's group; any value for a row in no group."""
         found = self.operand(by.column)
         if isinstance(by, Bins):
+            even = self.even(by)
+            if even is not None:
+                return even.reached(self.dialect, found.cell, found.kind)
             return self.reached(found.cell, found.kind, by.between)
         return self.dialect.position(self._ordered(found.kind, found.cell), self.members(by))
+
+    def even(self, by: Bins) -> Even | None:
+        """The steps between groups, if they are at equal distances and the engine computes."""
+        return Even.of(self.operand(by.column).kind, by.between) if self.dialect.computes else None
 
     def reached(
         self, cell: Expression, kind: Kind, steps: tuple[tuple[str, Scalar], ...], below: int = 0
@@ -193,7 +209,7 @@ class Compiler:
 
     def _holds(self, cell: Expression, kind: Kind, operator: str, value: Scalar) -> Expression:
         """A comparison of a cell that is present."""
-        return self._outcome(cell, kind, placed(kind, operator, value))
+        return self._outcome(cell, kind, self.placed(kind, operator, value))
 
     def _outcome(self, cell: Expression, kind: Kind, outcome: Placed | bool) -> Expression:
         if isinstance(outcome, bool):
@@ -222,14 +238,27 @@ class Compiler:
             return one.where(present)
         assert term.lattice is not None
         _within_64_bits(term, term.lattice)
-        moved = self.units(term.column, term.lattice).minus(term.center)
-        return (moved if term.power == 1 else moved.by(moved)).where(present)
+        moved = self.units(term.column, term.lattice, term.center).minus(term.center)
+        added = moved if term.power == 1 else moved.by(moved)
+        of_float = self.number(term.column).kind.name == "float"
+        return added if of_float and not moved.fixed else added.where(present)
 
-    def units(self, column: Operand, lattice: Lattice) -> Whole:
-        """The cell in whole units of a lattice, as `Lattice.units`; any value if it is missing."""
-        found = self.operand(column)
-        cell, kind, name = found.cell, found.kind, operand_name(column)
-        if kind.family != "number":
+    def units(self, column: Operand, lattice: Lattice, missing: int) -> Whole:
+        """The cell in whole units of a lattice, as `Lattice.units`.
+
+        A missing float stands for so many units, and another missing cell for any value.
+        """
+        found = self.number(column)
+        if found.kind.name == "float":
+            return self._of_float(found, lattice, missing)
+        units = self._of_multiple(found.cell, found.kind, lattice)
+        return units.within(lattice.low, lattice.high)
+
+    def number(self, column: Operand) -> CompiledOperand:
+        """A cell that is added up."""
+        found, name = self.operand(column), operand_name(column)
+        kind = found.kind
+        if kind.family not in ("number", "any"):
             raise TypeError(
                 f"give a column of numbers: {name!r}, a column of {kind.declared or kind.name}, "
                 "cannot be added up. If its cells are numbers, convert the column before opening; "
@@ -237,8 +266,7 @@ class Compiler:
                 ".cast('number'), and if its numbers are written as 12,50, open it by "
                 "Table(.., decimal=',')"
             )
-        units = self._of_float if kind.name == "float" else self._of_multiple
-        return units(cell, kind, lattice).within(lattice.low, lattice.high)
+        return found
 
     def _of_multiple(self, cell: Expression, kind: Kind, lattice: Lattice) -> Whole:
         """Multiples of a step, cut off before they are multiplied or divided.
@@ -254,43 +282,63 @@ class Compiler:
         )
         return steps.times(times).quotient(divisor)
 
-    def _of_float(self, cell: Expression, kind: Kind, lattice: Lattice) -> Whole:
+    def _of_float(self, found: CompiledOperand, lattice: Lattice, missing: int) -> Whole:
         """Floats in units of a power of two are divided exactly; others stand for their decimal.
 
         A float's shortest decimal is at least t = k * unit, a decimal of at most 15 digits (6 for
         singles), iff the float is at least the one nearest to t: t is that one's own shortest
         decimal, and shortest decimals are in the floats' order. The nearest one is one correctly
-        rounded division of integers below 2^53 away. So the quotient, off by one at most, is
-        corrected by comparing with the thresholds next to it.
+        rounded division of integers below 2^53 away. So the quotient rounded to the nearest integer
+        is the number of units or one more, and is compared with its own threshold: four roundings,
+        of the quotient and of a threshold, are of less than 1/8 each.
         """
-        largest, unit = max(lattice.largest, 1), lattice.unit
-        thresholds = _dyadic(unit, largest) or _decimal(unit, largest, single=kind.single)
+        low, high, unit = lattice.low, lattice.high, lattice.unit
+        largest = max(lattice.largest, abs(missing), 1)
+        thresholds = _dyadic(unit, largest) or _decimal(unit, largest, single=found.kind.single)
         if not thresholds:
             raise TypeError(
                 "a column of floats is added up in units of a power of two, or of a decimal "
-                f"with bounds of at most {6 if kind.single else 15} digits"
+                f"with bounds of at most {6 if found.kind.single else 15} digits"
             )
         d, (top, bottom) = self.dialect, unit.as_integer_ratio()
-        cap = float(largest * unit)
-        if kind.single and thresholds == "decimal":
-            cap = float(np.float32(cap))
-        least = float(unit) / 4  # what is smaller has no units, and Postgres fails on underflow
-        size = d.clipped(d.magnitude(d.as_double(cell)), d.double(least), d.double(cap))
-        if thresholds == "dyadic":
-            count = d.floor(size / d.double(float(unit)))
-        else:
+        single = found.kind.single and thresholds == "decimal"
 
-            def at(multiple: Expression) -> Expression:
-                exact = multiple * d.double(float(top)) / d.double(float(bottom))
-                return d.as_single(exact) if kind.single else exact
+        def nearest(count: int) -> Expression:
+            number = float(count * unit)
+            return d.double(float(np.float32(number)) if single else number)
 
-            one, zero = d.double(1.0), d.double(0.0)
-            guess = d.floor(size * d.double(float(bottom)) / d.double(float(top)))
-            above = d.when(at(guess + one) <= size, one, zero)
-            below = d.when(at(guess) <= size, zero, one)
-            count = guess + above - below
-        sign = d.when(cell < d.double(0.0), d.double(-1.0), d.double(1.0))
-        return Whole.between(d, -largest, largest, lambda: d.as_whole(count * sign))
+        def scaled(value: Expression, by: int, over: int) -> Expression:
+            value = value if by == 1 else value * d.double(float(by))
+            return value if over == 1 else value / d.double(float(over))
+
+        def at(multiple: Expression) -> Expression:
+            exact = scaled(multiple, top, bottom)
+            return d.as_single(exact) if single else exact
+
+        def count(size: Expression) -> Expression:
+            if thresholds == "dyadic":
+                return d.floor(size if unit == 1 else size / d.double(float(unit)))
+            half, one, zero = map(d.double, (0.5, 1.0, 0.0))
+            guess = d.floor(scaled(size, bottom, top) + half)
+            return guess - d.when(at(guess) > size, one, zero)
+
+        def units() -> Expression:
+            least = d.double(float(unit) / 4)  # Postgres fails where a division underflows
+            cell, there = d.as_double(found.cell), d.present(found.cell, found.kind)
+            first, last = nearest(low) if low else least, nearest(high)
+            # a NaN is below nothing, so that it is found beside large cells, which are few
+            inside = d.cases(
+                [(cell < last, d.when(cell > first, cell, first)), (there, last)], nearest(missing)
+            )
+            if low >= 0 <= missing:
+                return d.as_whole(count(inside))
+            size = d.magnitude(inside)
+            if unit > 1:
+                size = d.clipped(size, least, nearest(largest))
+            sign = d.when(inside < d.double(0.0), d.double(-1.0), d.double(1.0))
+            return d.as_whole(count(size) * sign)
+
+        return Whole.between(d, min(low, missing), max(high, missing), units)
 
 
 def _within_64_bits(term: Term, lattice: Lattice) -> None:

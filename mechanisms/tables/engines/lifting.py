@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import attrs
 
 from mechanisms.tables.expressions.operands import ExpressionNode, Operand
-from mechanisms.tables.requests.request import Combinations, Groups, Request
+from mechanisms.tables.requests.request import Request
 
 
 def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, ExpressionNode]]:
@@ -36,12 +36,5 @@ def lifted(request: Request, taken: Iterable[str]) -> tuple[Request, dict[str, E
         return names[key]
 
     terms = tuple(term.reading(name_of) for term in request.terms)
-
-    def by_name(by: Groups) -> Groups:
-        if isinstance(by, Combinations):
-            each = (attrs.evolve(part, column=name_of(part.column)) for part in by.parts)
-            return attrs.evolve(by, parts=tuple(each))
-        return attrs.evolve(by, column=name_of(by.column))
-
-    by = tuple(map(by_name, request.by))
+    by = tuple(each.reading(name_of) for each in request.by)
     return attrs.evolve(request, terms=terms, by=by), nodes

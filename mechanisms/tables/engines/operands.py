@@ -1,22 +1,25 @@
 """Operands compiled to an engine's expressions.
 
 A computed expression is null exactly where the cell is missing, raises for no cell, and writes
-every operand once, so that its size does not grow with the depth.
+every operand once, so that its size does not grow with the depth. Cells of kind `any`, objects in
+memory, fit everywhere; they are checked here and compiled to nothing.
 """
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
+from math import isnan
 from typing import Any
 
 import attrs
+import numpy as np
 
 from mechanisms.tables.engines.dialect import Dialect, Expression
 from mechanisms.tables.expressions import column_types
-from mechanisms.tables.expressions.column_types import Kind, placed
+from mechanisms.tables.expressions.column_types import ANY, Kind, placed, united
 from mechanisms.tables.expressions.comparisons import OPERATORS
-from mechanisms.tables.expressions.computed import LARGEST, LEAST
+from mechanisms.tables.expressions.computed import tamed
 from mechanisms.tables.expressions.corrections import no_column
 from mechanisms.tables.expressions.operands import (
     Arithmetic,
@@ -24,6 +27,7 @@ from mechanisms.tables.expressions.operands import (
     DatePart,
     Literal,
     Operand,
+    PerUnit,
     TextFunction,
     Truncated,
     When,
@@ -47,23 +51,16 @@ def _calendar(kind: Kind, declared: str) -> Kind:
 DATE = _calendar(column_types.DATE, "DATE")
 TIMESTAMP = _calendar(column_types.moments("timestamp", 1000), "TIMESTAMP")
 INSTANT = _calendar(column_types.moments("instant", 1000), "TIMESTAMP WITH TIME ZONE")
-_CASTS = {
-    "integer": INTEGER,
-    "number": NUMBER,
-    "text": TEXT,
-    "boolean": BOOLEAN,
-    "date": DATE,
-    "timestamp": TIMESTAMP,
+_COMPUTED = {
+    kind.name: kind for kind in (INTEGER, NUMBER, TEXT, BOOLEAN, DATE, TIMESTAMP, INSTANT, ANY)
 }
+_CASTS = _COMPUTED | {"number": NUMBER}
 _ARITHMETIC = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
 }
-_NUMBERS = ("integer", "decimal", "float")
-_FAMILIES = dict.fromkeys(_NUMBERS, "number") | {"date": "moment", "timestamp": "moment"}
-_FAMILIES |= {name: name for name in ("boolean", "text", "instant")}
 
 
 @attrs.frozen
@@ -90,12 +87,13 @@ class CompiledOperand:
         Raises:
             TypeError: nothing is computed from cells of this type.
         """
-        if self.kind.name not in _FAMILIES:
+        family = self.kind.computed_family
+        if family is None:
             raise TypeError(
                 f"compare {self.name!r} with constants only: nothing is computed from a column of "
                 f"{self.kind.declared or self.kind.name}"
             )
-        return _FAMILIES[self.kind.name]
+        return family
 
 
 @attrs.frozen
@@ -152,6 +150,11 @@ class Operands:
                 return CompiledOperand(_CASTS[to], self._cast(self.compiled(inner), to))
             case When():
                 return self._when(operand)
+            case PerUnit():
+                raise TypeError(
+                    f"ask about the {operand.text} of a table with a privacy unit, with per=: it "
+                    "is a value of a unit, and no cell of a row"
+                )
         raise TypeError(f"a {type(operand).__name__} is no operand")
 
     def _literal(self, value: Any) -> CompiledOperand:
@@ -176,7 +179,7 @@ class Operands:
         return CompiledOperand(kind, self.dialect.literal(kind, outcome[1]))
 
     def _of_family(self, operand: CompiledOperand, family: str) -> Expression:
-        if operand.family != family:
+        if operand.family not in (family, "any"):
             raise TypeError(f"give a {family}: {operand.name!r} is of {operand.family}")
         return operand.cell
 
@@ -197,9 +200,8 @@ class Operands:
         """A number as a float that has been tamed. Arithmetic and integers need no more of it."""
         self._of_family(compiled, "number")
         if isinstance(operand, Literal):
-            size = abs(float(operand.value))
-            known = float(operand.value) if size >= LEAST else 0.0
-            return self.dialect.double(known) if size <= LARGEST else self.dialect.nothing(NUMBER)
+            known = float(tamed(np.array(float(operand.value))))
+            return self.dialect.nothing(NUMBER) if isnan(known) else self.dialect.double(known)
         number = self.dialect.nearest(compiled.cell, compiled.kind)
         if isinstance(operand, Arithmetic) or compiled.kind.name != "float":
             return number
@@ -215,6 +217,8 @@ class Operands:
     def _moment(self, operand: CompiledOperand, *, hour: bool = False) -> tuple[Kind, Expression]:
         """A date, or a timestamp in whole microseconds, of the years 1 to 9999; else null."""
         name = operand.kind.name
+        if operand.kind == ANY:
+            return DATE, operand.cell
         if operand.family not in ("moment", "instant"):
             raise TypeError(f"give dates or times: {operand.name!r} is of {operand.family}")
         if hour and name == "date":
@@ -255,7 +259,7 @@ class Operands:
     def _cast(self, operand: CompiledOperand, to: str) -> Expression:
         d, kind, family = self.dialect, operand.kind, operand.family
         match to:
-            case "text" if family == "text":
+            case _ if family == "any" or to == family == "text":
                 return operand.cell
             case _ if family == "text":
                 return d.parsed(to, operand.cell)
@@ -301,7 +305,7 @@ class Operands:
     def _when(self, operand: When) -> CompiledOperand:
         values = [None if each is None else self.compiled(each) for each in operand.values]
         given = [each for each in values if each is not None]
-        families = sorted({each.family for each in given})
+        families = sorted({each.family for each in given} - {"any"})
         if len(families) > 1:
             raise TypeError(
                 f"give values of one type to then and otherwise: they are of {', '.join(families)}"
@@ -335,7 +339,7 @@ class Operands:
         """Whether two cells are present and compare; never null."""
         self._require_computing()
         a, b = self.compiled(left), self.compiled(right)
-        if a.family != b.family:
+        if a.family != b.family and "any" not in (a.family, b.family):
             raise TypeError(
                 f"{a.name!r} and {b.name!r} do not compare: they are of {a.family} and {b.family}"
             )
@@ -368,15 +372,9 @@ class Operands:
 
 def _united(kinds: Sequence[Kind]) -> Kind:
     """The kind that holds cells of all these kinds, which are of one family."""
-    names = {kind.name for kind in kinds}
-    if names == {"integer"}:
-        low, high = min(kind.low for kind in kinds), max(kind.high for kind in kinds)
-        high = min(max(high, 2**63 - 1), 2**127 - 1)  # beyond it a cell is missing
-        return attrs.evolve(INTEGER, low=min(low, -(2**63)), high=high)
-    if names & set(_NUMBERS):
-        return NUMBER
-    if names == {"date"}:
-        return DATE
-    if names & {"date", "timestamp"}:
-        return TIMESTAMP
-    return {"instant": INSTANT, "text": TEXT, "boolean": BOOLEAN}[names.pop()]
+    name = united(kind.name for kind in kinds)
+    if name != "integer":
+        return _COMPUTED[name]
+    low, high = min(kind.low for kind in kinds), max(kind.high for kind in kinds)
+    high = min(max(high, 2**63 - 1), 2**127 - 1)  # beyond it a cell is missing
+    return attrs.evolve(INTEGER, low=min(low, -(2**63)), high=high)

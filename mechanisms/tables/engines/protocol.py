@@ -102,8 +102,8 @@ class Engine(ABC):
     def run(self, plan: Any) -> Iterable[tuple[int, ...]] | Array:
         """Read the rows once, and return the indices and sums of each group that has rows.
 
-        There is one index for each of the request's `parts`, and one for its `sizes` if it has any.
-        The rows may be those of an array of int64.
+        There is one index for each of the request's `parts`. The rows may be those of an array of
+        int64.
 
         A group may be returned in several parts, which are to be added. A unit's rows, and its
         groups, are bounded before anything is added up.

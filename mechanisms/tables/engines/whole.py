@@ -137,7 +137,7 @@ class Whole:
             return Whole.between(d, low, high, lambda: d.quotient(number, divisor))
         up = d.quotient(d.when(number < zero, zero, number), divisor)
         down = d.quotient(d.when(number < zero, zero - number, zero), divisor)
-        return Whole(d, up - down, low, high, max(high, 0) - low)
+        return Whole(d, up - down, low, high, max(high, 1) + max(-low, 1))
 
     def within(self, low: int, high: int) -> "Whole":
         """The number, cut off at these ends where it could be beyond them."""

@@ -5,7 +5,7 @@ decide an answer: `column("age") >= 29.5` asks an integer column for `>= 30`. Al
 public types and constants only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from math import inf
@@ -26,6 +26,7 @@ _TO_FAMILY = {
     "boolean": "number",
     "integer": "number",
     "decimal": "number",
+    "multiple": "number",
     "float": "number",
     "date": "moment",
     "timestamp": "moment",
@@ -42,8 +43,10 @@ class Kind:
 
     Args:
         name: boolean, integer, decimal, float, text, bytes, date, timestamp (without a time zone),
-            instant (with a time zone), duration, other, or written: text of a CSV file without a
-            declared type, which is read as the type of the constant that it is compared with.
+            instant (with a time zone), duration, other, written: text of a CSV file without a
+            declared type, which is read as the type of the constant that it is compared with, any:
+            objects of an array, each of which is of a type of its own, or multiple: whole numbers
+            that stand for that many steps.
         step: what a cell is a multiple of; None if it is of nothing.
         low, high: the smallest and the largest multiple that the type holds.
         single: whether floats have 32 bits.
@@ -62,6 +65,16 @@ class Kind:
         """Kinds and constants of the same family compare with each other."""
         return _TO_FAMILY.get(self.name, self.name)
 
+    @property
+    def computed_family(self) -> str | None:
+        """Cells of the same family are computed with each other; None if nothing is computed.
+
+        Truth values are no numbers here.
+        """
+        if self.name in ("bytes", "duration", "multiple", "other", "written"):
+            return None
+        return self.name if self.name == "boolean" else self.family
+
 
 BOOLEAN = Kind("boolean", Fraction(1), 0, 1)
 TEXT = Kind("text")
@@ -69,6 +82,7 @@ BYTES = Kind("bytes")
 DATE = Kind("date", Fraction(DAY))
 OTHER = Kind("other")
 WRITTEN = Kind("written")
+ANY = Kind("any")
 
 
 def integer(bits: int, *, signed: bool = True) -> Kind:
@@ -86,6 +100,13 @@ def decimal(precision: int, scale: int) -> Kind:
     return Kind("decimal", Fraction(1, 10**scale), -largest, largest)
 
 
+def multiples(step: Fraction, low: int, high: int) -> Kind:
+    """Whole numbers between two ends, which stand for so many steps; integers if the step is 1."""
+    if step == 1:
+        return Kind("integer", step, low, high, declared="BIGINT")
+    return Kind("multiple", step, low, high, declared=f"multiples of {step}")
+
+
 def real(bits: int) -> Kind:
     """A column of floats of 32 or 64 bits."""
     return Kind("float", single=bits == 32)
@@ -99,6 +120,19 @@ def moments(name: str, nanoseconds: int | Fraction, most: int = 2**63 - 1) -> Ki
             Constants beyond it are beyond every cell.
     """
     return Kind(name, Fraction(nanoseconds), -most, most)
+
+
+def united(names: Iterable[str]) -> str:
+    """The name of the kind that holds the cells of several kinds of one family.
+
+    Objects are read as floats or timestamps beside these. Otherwise they stay what they are.
+    """
+    found = set(names)
+    if found & {"float", "decimal"}:
+        return "float"
+    if "timestamp" in found:
+        return "timestamp"
+    return "any" if "any" in found else found.pop()
 
 
 @attrs.frozen
@@ -134,8 +168,7 @@ def constant(scalar: Scalar) -> Constant:
         case bytes():
             return Constant("bytes", scalar)
         case np.datetime64():
-            days = np.datetime_data(scalar.dtype)[0] in ("Y", "M", "W", "D")
-            return Constant("moment", _nanoseconds(scalar), days)
+            return Constant("moment", _nanoseconds(scalar), are_dates(scalar.dtype))
         case np.timedelta64():
             return Constant("duration", _nanoseconds(scalar))
         case timedelta():
@@ -178,6 +211,25 @@ def resolution(dtype: Any) -> Fraction | None:
     return Fraction(count * _NANOSECONDS[unit]) if unit in _NANOSECONDS else None
 
 
+def are_dates(dtype: Any) -> bool:
+    """Whether a numpy type of times holds dates, without a time of day."""
+    return np.datetime_data(dtype)[0] in ("Y", "M", "W", "D")
+
+
+def kind_of(dtype: Any) -> Kind:
+    """The kind of an array's cells, by its numpy type alone."""
+    match dtype.kind:
+        case "f" | "c":
+            return real(32 if dtype.itemsize < 8 else 64)
+        case "i" | "u":
+            return integer(8 * dtype.itemsize, signed=dtype.kind == "i")
+        case "M":
+            return Kind("date" if are_dates(dtype) else "timestamp", resolution(dtype))
+        case "m":
+            return Kind("duration", resolution(dtype))
+    return {"b": BOOLEAN, "U": TEXT, "S": BYTES, "O": ANY}.get(dtype.kind, OTHER)
+
+
 Placed: TypeAlias = tuple[str, Any]
 """An operator, and a value of the column's domain: a multiple of its step, a float, text or bytes.
 """
@@ -189,8 +241,12 @@ def placed(kind: Kind, operator: str, scalar: Scalar) -> Placed | bool:
     Raises:
         TypeError: cells of this kind do not compare with such a constant.
     """
-    if kind.name == "float" and not kind.single and type(scalar) is float:  # quickly
-        return operator, scalar + 0.0
+    # quickly, as there may be many
+    if type(scalar) is int and kind.name == "integer" and kind.low <= scalar <= kind.high:
+        return operator, scalar
+    exact = type(scalar) is float or (type(scalar) is int and -(2**53) <= scalar <= 2**53)
+    if exact and kind.name == "float" and not kind.single:
+        return operator, scalar + 0.0  # type: ignore[operator]
     return _placed(kind, operator, constant(scalar), scalar)
 
 
@@ -213,6 +269,7 @@ _INSTEAD_OF_KEYS = {
     "timestamp": _MONTHS,
     "instant": _MONTHS,
     "duration": "",
+    "multiple": "",
 }
 
 
@@ -230,8 +287,8 @@ def require_keys(kind: Kind, name: str, values: Sequence[Scalar]) -> None:
         TypeError: the kind has to be grouped by intervals, or no cell of it equals any of the keys.
     """
     described = f"{name!r}, a column of {kind.declared or kind.name}"
-    if not values:
-        return  # no groups, such as where no key was found
+    if not values or kind == ANY:
+        return  # no groups, such as where no key was found; or each cell is of its own type
     if kind.name in ("float", "written") and all(isinstance(value, bool) for value in values):
         return  # 1 and 0 are exact
     if kind.name == "written" and all(_is_exact(constant(value)) for value in values):

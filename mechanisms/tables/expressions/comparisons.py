@@ -6,27 +6,22 @@ compute modulo 2**64.
 """
 
 import operator
-from collections.abc import Callable, Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from itertools import repeat
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
 
-from mechanisms.tables.expressions.column_types import (
-    BOOLEAN,
-    Kind,
-    integer,
-    moments,
-    placed,
-    real,
-    resolution,
-)
+from mechanisms.tables.expressions.column_types import Kind, Placed, kind_of, placed
 from mechanisms.tables.expressions.scalars import Scalar
-from mechanisms.tables.expressions.values import comparable, nearest, times
+from mechanisms.tables.expressions.values import comparable, nearest, numbers, times
 from queryable.data.cells import Array, Mask, python_values
 from queryable.data.guarded import pass_on, safely
 from queryable.data.keys import common_type, plain_cells
@@ -57,8 +52,8 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
     compare = OPERATORS[operator]
     if values.dtype == object:
         return _compared_objects(plain_cells(values), compare, constant)
-    kind = _kind(values.dtype)
-    if kind is not None:
+    kind = kind_of(values.dtype)
+    if kind.step is not None or (values.dtype.kind == "f" and values.dtype.itemsize <= 8):
         return _compared_exactly(values, kind, operator, constant)
     if values.dtype.kind in "mM":  # in years or months
         constant = _as_numpy(constant)
@@ -71,6 +66,70 @@ def compared(values: Array, operator: str, constant: Scalar) -> Mask:
     return np.asarray(compare(values, constant))
 
 
+_ORDERED = ({bool, int, float}, {str}, {bytes}, {date}, {timedelta})
+"""Types of constants that Python has in one order, in which no two of them fail to compare."""
+_PLAIN = frozenset(map(id, (bool, int, float, str, bytes, date, timedelta, Decimal, Fraction)))
+"""Types of cells that such constants compare with either all or not at all."""
+
+
+def reached(values: Array, steps: Sequence[tuple[str, Scalar]]) -> Array:
+    """How many steps each cell has reached: the sum of `compared` over the steps, by bisection.
+
+    A cell has reached a step ">=" for each constant up to it, and ">" for each one below it.
+
+    Args:
+        values: cells, none of them missing.
+        steps: ">=" or ">" with a constant, in ascending order.
+
+    Raises:
+        TypeError: the array's type does not compare with a constant.
+    """
+    kind, objects = kind_of(values.dtype), values.dtype == object
+    if objects and any({type(constant) for _, constant in steps} <= each for each in _ORDERED):
+        return _reached_by_objects(plain_cells(values), steps)
+    if kind.step is not None or (values.dtype.kind == "f" and values.dtype.itemsize <= 8):
+        return _reached_in_domain(values, kind, steps)
+    return _reached_one_by_one(values, steps)
+
+
+def _reached_one_by_one(values: Array, steps: Iterable[tuple[str, Scalar]]) -> Array:
+    count = np.zeros(len(values), dtype=np.int64)
+    for step in steps:
+        count += compared(values, *step)
+    return count
+
+
+def _reached_in_domain(values: Array, kind: Kind, steps: Iterable[tuple[str, Scalar]]) -> Array:
+    """As `_compared_exactly` compares, of numbers and times."""
+    outcomes = [placed_in_array(kind, *step) for step in steps]
+    numbers = values.astype(np.int64) if values.dtype.kind in "bmM" else values
+    count = np.full(len(values), sum(each is True for each in outcomes))
+    sides: tuple[tuple[str, Literal["left", "right"]], ...] = ((">=", "right"), (">", "left"))
+    for symbol, side in sides:
+        ends = [each[1] for each in outcomes if not isinstance(each, bool) and each[0] == symbol]
+        with np.errstate(over="ignore"):  # numpy rounds a constant to halves, perhaps to infinity
+            count += np.searchsorted(np.array(ends, numbers.dtype), numbers, side)
+    return count
+
+
+def _reached_by_objects(cells: list[Any], steps: Sequence[tuple[str, Scalar]]) -> Array:
+    """A cell of another type than the constants has reached none."""
+    if common_type(cells) is float and steps and type(steps[0][1]) in _ORDERED[0]:
+        return _reached_in_domain(np.array(cells), kind_of(np.dtype(float)), steps)
+    upto: list[Any] = [constant for symbol, constant in steps if symbol == ">="]
+    below: list[Any] = [constant for symbol, constant in steps if symbol == ">"]
+
+    def count(cell: Any) -> int:
+        if id(type(cell)) not in _PLAIN:
+            return sum(_compares(OPERATORS[each], cell, constant) for each, constant in steps)
+        try:
+            return bisect_right(upto, cell) + bisect_left(below, cell)
+        except Exception:  # of another kind
+            return 0
+
+    return np.fromiter(map(count, cells), dtype=np.int64, count=len(cells))
+
+
 def compared_columns(left: Array, right: Array, operator: str) -> Mask:
     """Compare cells of one array with those of another, none of them missing, pair by pair.
 
@@ -81,10 +140,10 @@ def compared_columns(left: Array, right: Array, operator: str) -> Mask:
         TypeError: the types of the arrays do not compare.
     """
     compare, types = OPERATORS[operator], (left.dtype, right.dtype)
-    families = [_FAMILIES.get(dtype.kind) for dtype in types]
-    if None in families or (families[0] != families[1] and "object" not in families):
+    families = [kind_of(dtype).computed_family for dtype in types]
+    if None in families or (families[0] != families[1] and "any" not in families):
         raise TypeError(f"cells of {types[0]} do not compare with cells of {types[1]}")
-    if "object" in families or "text" in families:
+    if "any" in families or "text" in families:
         outcomes = (_pair_compares(compare, *pair) for pair in _pairs(left, right))
         return np.fromiter(outcomes, dtype=bool, count=len(left))
     if "moment" in families and types[0] != types[1]:
@@ -93,13 +152,9 @@ def compared_columns(left: Array, right: Array, operator: str) -> Mask:
         outcome = np.zeros(len(both), dtype=bool)
         outcome[both] = compare(mine.micros[both[mine.there]], theirs.micros[both[theirs.there]])
         return outcome
-    if any(dtype.kind == "f" for dtype in types):
-        left, right = left.astype(np.float64), right.astype(np.float64)
+    if any(dtype.kind in "fc" for dtype in types):
+        left, right = numbers(left).values, numbers(right).values
     return np.asarray(compare(left, right))
-
-
-_FAMILIES = {"O": "object", "b": "boolean", "U": "text", "M": "moment"}
-_FAMILIES |= dict.fromkeys("iuf", "number")
 
 
 def _pairs(left: Array, right: Array) -> Iterable[tuple[Any, Any]]:
@@ -124,25 +179,21 @@ def _pair_compares(
     return bool(compare(a, b))
 
 
-def _kind(dtype: Any) -> Kind | None:
-    """The kind of a column whose comparisons numpy would round, or do modulo 2**64."""
-    if dtype.kind in "mM":
-        step, name = resolution(dtype), "timestamp" if dtype.kind == "M" else "duration"
-        return None if step is None else moments(name, step)
-    if dtype.kind in "iu":
-        return integer(8 * dtype.itemsize, signed=dtype.kind == "i")
-    if dtype == np.bool_:
-        return BOOLEAN
-    if dtype.kind == "f" and dtype.itemsize <= 8:
-        return real(64 if dtype == np.float64 else 32)
-    return None
+def placed_in_array(kind: Kind, operator: str, constant: Scalar) -> Placed | bool:
+    """As `placed`. Arrays hold no zone: their times compare with instants, as if in UTC.
+
+    Raises:
+        TypeError: cells of this kind do not compare with such a constant.
+    """
+    zoned = isinstance(constant, datetime) and constant.tzinfo is not None
+    if zoned and kind.family == "moment":
+        kind = attrs.evolve(kind, name="instant")
+    return placed(kind, operator, constant)
 
 
 def _compared_exactly(values: Array, kind: Kind, operator: str, constant: Scalar) -> Mask:
     """Compare as Python compares integers with floats, and times of any resolution."""
-    if isinstance(constant, datetime) and constant.tzinfo is not None and kind.name == "timestamp":
-        kind = attrs.evolve(kind, name="instant")  # arrays hold no zone
-    outcome = placed(kind, operator, constant)
+    outcome = placed_in_array(kind, operator, constant)
     if isinstance(outcome, bool):
         return np.full(values.shape, outcome)
     numbers = values.astype(np.int64) if values.dtype.kind in "mM" else values

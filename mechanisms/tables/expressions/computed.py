@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.tables.expressions.column_types import TEXT, are_dates, kind_of, united
 from mechanisms.tables.expressions.grammar import READ
 from mechanisms.tables.expressions.lattice import number_in
 from mechanisms.tables.expressions.operands import (
@@ -21,7 +22,6 @@ from mechanisms.tables.expressions.texts import function_of_text
 from mechanisms.tables.expressions.values import (
     PresentValues,
     Times,
-    are_dates,
     everything,
     integer_of,
     numbers,
@@ -98,7 +98,7 @@ def _arithmetic(operator: str, left: Cells, right: Cells) -> Cells:
     both, a, b = _both(left, right)
     if operator == "-" and "M" in (a.dtype.kind, b.dtype.kind):
         for each in (a, b):
-            if each.dtype.kind == "M" and not are_dates(each):
+            if each.dtype.kind == "M" and not are_dates(each.dtype):
                 raise TypeError("cast times to dates first: their difference is in whole days")
         return _of(Cells(both, a), _days_between(times(a), times(b)))
     found = _calculated(operator, numbers(a), numbers(b))
@@ -113,7 +113,7 @@ def _arithmetic(operator: str, left: Cells, right: Cells) -> Cells:
 
 def _calculated(operator: str, left: PresentValues, right: PresentValues) -> PresentValues:
     there, a, b = _both(Cells(*left), Cells(*right))
-    a, b = _tamed(a), _tamed(b)
+    a, b = tamed(a), tamed(b)
     with np.errstate(all="ignore"):
         match operator:
             case "+":
@@ -124,13 +124,14 @@ def _calculated(operator: str, left: PresentValues, right: PresentValues) -> Pre
                 result = a * b
             case _:
                 result = a / np.where(b == 0, np.nan, b)
-    result = _tamed(result)
+    result = tamed(result)
     fits = ~np.isnan(result)
     there[there] = fits
     return PresentValues(there, result[fits])
 
 
-def _tamed(values: Array) -> Array:
+def tamed(values: Array) -> Array:
+    """Floats: NaN beyond `LARGEST`, and zero below `LEAST`."""
     size = np.abs(values)
     with np.errstate(all="ignore"):
         return np.where(size <= LARGEST, np.where(size >= LEAST, values, 0.0), np.nan)
@@ -146,7 +147,7 @@ def _days_between(left: Times, right: Times) -> PresentValues:
 
 
 def _require_hours(part: str, values: Array) -> None:
-    if part == "hour" and values.dtype.kind == "M" and are_dates(values):
+    if part == "hour" and values.dtype.kind == "M" and are_dates(values.dtype):
         raise TypeError("give times: a column of dates has no hours")
 
 
@@ -204,21 +205,27 @@ def _cast(values: Array, to: str) -> PresentValues:
             return numbers(values.astype(np.int64) if kind == "b" else values)
         case "text" if kind in "biuU":
             return picked(values, _written, object)
-        case "text" if kind == "M" and are_dates(values):
-            there, micros, *_ = times(values)
-            return PresentValues(there, (micros // _DAY).astype("M8[D]").astype(str).astype(object))
+        case "text" if kind == "M" and are_dates(values.dtype):
+            there, days = _days(times(values))
+            return PresentValues(there, days.astype(str).astype(object))
         case "date" if kind == "M":
-            there, micros, *_ = times(values)
-            return PresentValues(there, (micros // _DAY).astype("M8[D]"))
+            return _days(times(values))
         case "timestamp" if kind == "M":
-            there, micros, *_ = times(values)
-            return PresentValues(there, micros.astype("M8[us]"))
+            return _moments(times(values))
         case "boolean" if kind == "b":
             return everything(values)
         case "boolean" if kind in "iu":
             there = (values == 0) | (values == 1)
             return PresentValues(there, values[there] == 1)
     raise TypeError(f"a column of {values.dtype} has no cast to {to}")
+
+
+def _days(found: Times) -> PresentValues:
+    return PresentValues(found.there, (found.micros // _DAY).astype("M8[D]"))
+
+
+def _moments(found: Times) -> PresentValues:
+    return PresentValues(found.there, found.micros.astype("M8[us]"))
 
 
 _TRUTH: dict[int | None, bool] = {0: False, 1: True}
@@ -311,38 +318,30 @@ def _chosen(dataset: Any, operand: When) -> Cells:
     return Cells(present, whole[present])
 
 
-_FAMILIES = {"b": "boolean", "M": "time", "U": "text"} | dict.fromkeys("iuf", "number")
-
-
 def _of_one_family(values: list[Array], *, text: bool) -> list[PresentValues]:
     """The cells of the values as one type; `text` says whether a constant is a text.
 
     Raises:
         TypeError: the types of the arrays are of different families.
     """
-    typed = [each for each in values if each.dtype != object]
-    kinds = {each.dtype.kind for each in typed} | ({"U"} if text else set())
-    families = {_FAMILIES.get(kind, "other") for kind in kinds}
-    if len(families) > 1 or "other" in families:
+    kinds = [*(kind_of(each.dtype) for each in values), *[TEXT] * text]
+    families = {kind.computed_family for kind in kinds} - {"any"}
+    if len(families) > 1 or None in families:
         raise TypeError(
             "give values of one type to then and otherwise: they are of "
-            f"{', '.join(sorted(families))}"
+            f"{', '.join(sorted({kind.name for kind in kinds}))}"
         )
-    mixed = len(typed) < len(values)
-    if families == {"number"} and "f" in kinds:
-        return [numbers(each) for each in values]
-    if families == {"time"}:
-        found = [times(each) for each in values]
-        days = not mixed and all(map(are_dates, values))
-        if days:
-            return [
-                PresentValues(each.there, (each.micros // _DAY).astype("M8[D]")) for each in found
-            ]
-        if not all(map(are_dates, typed)):
-            return [PresentValues(each.there, each.micros.astype("M8[us]")) for each in found]
-    if mixed or "U" in kinds or kinds == {"i", "u"}:
-        return [everything(np.fromiter(python_values(e), object, len(e))) for e in values]
-    if families == {"number"}:
-        whole = np.uint64 if kinds == {"u"} else np.int64
-        return [everything(each.astype(whole)) for each in values]
-    return [everything(each) for each in values]
+    letters = {each.dtype.kind for each in values}
+    match united(kind.name for kind in kinds):
+        case "float":
+            return [numbers(each) for each in values]
+        case "date":
+            return [_days(times(each)) for each in values]
+        case "timestamp":
+            return [_moments(times(each)) for each in values]
+        case "integer" if len(letters) == 1:
+            whole = np.uint64 if letters == {"u"} else np.int64
+            return [everything(each.astype(whole)) for each in values]
+        case "boolean":
+            return [everything(each) for each in values]
+    return [everything(np.fromiter(python_values(each), object, len(each))) for each in values]

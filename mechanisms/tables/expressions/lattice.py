@@ -83,8 +83,10 @@ class Lattice:
             raise TypeError(f"give a column of numbers: a column of {dtype} cannot be added up")
         low, high = self.low, self.high
         if self.largest <= _EXACT_IN_FLOATS:
-            if self.unit == 1 and np.can_cast(dtype, np.int64):
-                return np.clip(values.astype(np.int64), low, high)
+            if self.unit.numerator == 1 and np.can_cast(dtype, np.int64):
+                each = self.unit.denominator  # of units in 1; clipped before, so that none overflow
+                near = np.clip(values.astype(np.int64), low // each - 1, -(-high // each) + 1)
+                return np.clip(near * each, low, high)
             if np.can_cast(dtype, np.float64) and dtype.kind == "f" and _is_power_of_two(self.unit):
                 with np.errstate(all="ignore"):  # a warning would be about the data
                     whole = np.trunc(values.astype(np.float64) / float(self.unit))

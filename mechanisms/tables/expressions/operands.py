@@ -11,12 +11,16 @@ in the predicate `IsNull`. A computed cell is missing, never an error, where it 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 
+from mechanisms.tables.expressions.column_types import Kind, are_dates, multiples
+from mechanisms.tables.expressions.lattice import Lattice
 from mechanisms.tables.expressions.scalars import alike, scalar
+from queryable.losses.numbers import shown
 from queryable.wording.quoting import one_of, quoted
 
 MOST_NESTED = 100
@@ -70,6 +74,11 @@ def operand_of(value: Any) -> Operand:
     if isinstance(given, str):
         return str.__str__(given)
     if type(given) not in NODES:
+        if _is_predicate(value):
+            raise TypeError(
+                f"column is the condition {value.text}; write it as a column of numbers, "
+                f"when({value.text}).then(1).otherwise(0), whose values are 1 and 0"
+            )
         raise TypeError(f"column is {quoted(value)}; it should be a name, or column(name)")
     node: ExpressionNode = given
     return node
@@ -165,7 +174,7 @@ def _constant(value: Any) -> Any:
 
 
 def _python_time(value: Any) -> Any:
-    python = value.astype(f"M8[{'D' if np.datetime_data(value.dtype)[0] in 'YMWD' else 'us'}]")
+    python = value.astype(f"M8[{'D' if are_dates(value.dtype) else 'us'}]")
     taken = python.item()
     if not (python == value and isinstance(taken, date)):
         raise ValueError(f"a constant is {quoted(value)}; give whole microseconds, years 1 to 9999")
@@ -306,10 +315,14 @@ def _result(value: Any) -> Operand | None:
     return None if value is None else operand_of(value)
 
 
+def _is_predicate(value: Any) -> bool:
+    return isinstance(value, ExpressionPart) and not isinstance(value, ExpressionNode)
+
+
 def _cases(cases: Any) -> tuple[tuple[Any, Operand | None], ...]:
     taken = tuple((predicate, _result(value)) for predicate, value in cases)
     for predicate, _ in taken:
-        if not isinstance(predicate, ExpressionPart) or isinstance(predicate, ExpressionNode):
+        if not _is_predicate(predicate):
             raise TypeError(f"a condition is {quoted(predicate)}; it should be a predicate")
     return taken
 
@@ -324,7 +337,9 @@ class When(ExpressionNode):
     size: int = size_field()
 
     def __attrs_post_init__(self) -> None:
-        """Reject values that are all missing."""
+        """Reject a choice without a case, and values that are all missing."""
+        if not self.cases:
+            raise ValueError("cases is empty; it should have at least one predicate with its value")
         if all(value is None for value in self.values):
             raise TypeError("give a value to then or to otherwise: all of them are None")
 
@@ -339,15 +354,164 @@ class When(ExpressionNode):
         return (*(predicate for predicate, _ in self.cases), *self.values)
 
     @property
+    def condition(self) -> Any | None:
+        """The predicate, if the value is 1 where it holds and 0 elsewhere; None otherwise."""
+        predicates = [predicate for predicate, _ in self.cases]
+        shares = self.values == (Literal(1), Literal(0))
+        return predicates[0] if shares else None
+
+    @property
     def text(self) -> str:
         """`when predicate then value ... otherwise value`."""
         cases = " ".join(f"when {p.text} then {_or_missing(v)}" for p, v in self.cases)
         return f"{cases} otherwise {_or_missing(self.otherwise)}"
 
 
+MOST_UNITS = 2**22
+"""A sum or mean of a privacy unit's cells has less than that many steps between its bounds, so that
+64 bits hold the sum of 2**41 cells, and engines divide it exactly below 2**31 cells."""
+
+
+def _selects(where: Any) -> Any:
+    """Check which rows are read: a predicate, or None for all.
+
+    Raises:
+        TypeError: it is something else, such as a function.
+    """
+    if where is not None and not _is_predicate(where):
+        raise TypeError(
+            f'write where as a predicate, such as column("age") >= 65: it is {quoted(where)}'
+        )
+    return where
+
+
+def require_column(how: str, column: Any) -> None:
+    """Check that there is a column, or none for a count.
+
+    Raises:
+        TypeError: there is a column too many or too few.
+    """
+    if (how == "count") != (column is None):
+        raise TypeError('name a column, except for a "count": that is of rows')
+
+
+@attrs.frozen
+class PerUnit(ExpressionNode):
+    """One number of each privacy unit, such as the number of a patient's visits.
+
+    It is a value of a unit, and no cell of a row: the rows of a question that reads it are units.
+    All rows of a unit that satisfy `where` are read, not only `max_rows` of them. A unit without
+    such a row is not there.
+
+    - "count": how many rows, clipped to the bounds. Its unit is 1.
+    - "sum": of the cells, each clipped to the larger absolute value of the bounds, of either sign,
+      and truncated to units toward zero. The sum is then clipped to the bounds. If no two cells
+      have different signs, this is the sum of the cells as they are, clipped. A missing cell
+      adds 0.
+    - "mean", "min", "max": of the cells that are there, each clipped to the bounds and truncated.
+      A mean is rounded down to units. The value is missing if all cells are.
+
+    Args:
+        how: "count", "sum", "mean", "min" or "max".
+        column: what is added up or compared; None for a count.
+        lower, upper: the public bounds of the value.
+        unit: public: the value is a whole multiple of it.
+        where: which rows are read, a predicate; None for all.
+    """
+
+    how: str = attrs.field(validator=one_of("count", "sum", "mean", "min", "max"))
+    column: Operand | None = attrs.field(converter=_result)
+    lower: Fraction = attrs.field()
+    upper: Fraction = attrs.field()
+    unit: Fraction = attrs.field(default=Fraction(1))
+    where: Any = attrs.field(default=None, converter=_selects)
+    depth: int = depth_field()
+    size: int = size_field()
+
+    def __attrs_post_init__(self) -> None:
+        """Check that engines compute it exactly, of rows.
+
+        Raises:
+            ValueError, TypeError: there is a column too many or too few, bounds are out of order
+                or too far apart, or it reads a value of a unit.
+        """
+        require_column(self.how, self.column)
+        if self.how == "count" and self.unit != 1:
+            raise ValueError(f"leave unit out of a count: it is {quoted(self.unit)}")
+        if next(per_units(*self.parts), None) is not None:
+            raise TypeError("leave per_unit(..) out of per_unit(..): a unit's value is of its rows")
+        lattice = self.lattice
+        steps = lattice.high - lattice.low if self.how == "mean" else lattice.largest
+        if self.how in ("sum", "mean") and not steps < MOST_UNITS:
+            raise ValueError(
+                f"give a coarser unit, or bounds that are closer: the {self.how} has {steps} units "
+                f"between its bounds, and {MOST_UNITS - 1} is the most"
+            )
+
+    @property
+    def lattice(self) -> Lattice:
+        """The bounds and the unit of the value."""
+        return Lattice(self.lower, self.upper, self.unit)
+
+    @property
+    def kind(self) -> Kind:
+        """What the value is: whole units within the bounds."""
+        return multiples(self.unit, self.lattice.low, self.lattice.high)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether a unit that is there may have no value: a count or a sum is never missing."""
+        return self.how not in ("count", "sum")
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The column and the predicate."""
+        return self.column, self.where
+
+    @property
+    def text(self) -> str:
+        """`sum of column per unit`, without the predicate; a count says how it is clipped."""
+        if self.column is None:
+            least = f"at least {shown(self.lower)} and " if self.lower > 0 else ""
+            return f"number of rows ({least}at most {shown(self.upper)}) per unit"
+        return f"{self.how} of {_wrapped(self.column)} per unit"
+
+
+def per_units(*parts: Any) -> Iterator[PerUnit]:
+    """The values of privacy units that operands and predicates read."""
+    for part in parts:
+        if isinstance(part, PerUnit):
+            yield part
+        elif isinstance(part, ExpressionPart):
+            yield from per_units(*part.parts)
+
+
+def of_values(part: Any, name: str) -> Any:
+    """An operand or a predicate, with each value of a privacy unit as the column of this name.
+
+    Raises:
+        TypeError: it also reads a column of the rows.
+    """
+    if isinstance(part, PerUnit):
+        return name
+    if isinstance(part, tuple):
+        return tuple(of_values(each, name) for each in part)
+    if not isinstance(part, ExpressionPart) or not attrs.has(type(part)):
+        return part
+    if any(isinstance(each, str) for each in part.parts):
+        raise TypeError(
+            f"write conditions on rows as per_unit(.., where=..): {part.text!r} reads a column of "
+            "rows beside a value of each privacy unit"
+        )
+    node: Any = part
+    fields = (each.name for each in attrs.fields(type(node)) if each.init)
+    changed = {each: of_values(getattr(node, each), name) for each in fields}
+    return attrs.evolve(node, **changed)
+
+
 def _or_missing(operand: Operand | None) -> str:
     return "missing" if operand is None else _wrapped(operand)
 
 
-NODES = (Literal, Arithmetic, TextFunction, DatePart, Truncated, Cast, When)
+NODES = (Literal, Arithmetic, TextFunction, DatePart, Truncated, Cast, When, PerUnit)
 """Every class of computed operands."""

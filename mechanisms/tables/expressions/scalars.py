@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from queryable.data.constants import plain
+from queryable.data.constants import python_constant
 from queryable.losses.numbers import several
 from queryable.wording.quoting import quoted
 
@@ -42,7 +42,7 @@ def scalar(value: Any, name: str) -> Scalar:
             "missing cells write column(..).is_null()"
         )
     try:
-        taken: Scalar = plain(value)
+        taken: Scalar = python_constant(value)
     except TypeError:
         raise TypeError(
             f"{name} is {quoted(value)}; it should be a number, a string or a date"

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mechanisms.tables.expressions.column_types import are_dates
 from mechanisms.tables.expressions.lattice import number_in
 from queryable.data.cells import Array, Mask, python_values
 from queryable.data.guarded import safely
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
-_DAYS = ("Y", "M", "W", "D")
 _FINE = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
@@ -116,7 +116,7 @@ def times(values: Array) -> Times:
         raise TypeError(f"give dates or times: a column of {values.dtype} has no parts of a date")
     there = _in_range(values)
     micros = _microseconds(values[there])
-    dates = np.full(len(micros), np.datetime_data(values.dtype)[0] in _DAYS)
+    dates = np.full(len(micros), are_dates(values.dtype))
     return Times(there, micros, dates, np.zeros(len(micros), dtype=bool))
 
 
@@ -159,11 +159,6 @@ def _time_of(cell: Any) -> tuple[int, bool, bool] | None:
     )
     elapsed = exact - _EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 10**6 + elapsed.microseconds, False, aware
-
-
-def are_dates(values: Array) -> bool:
-    """Whether a typed array holds dates, without a time of day."""
-    return np.datetime_data(values.dtype)[0] in _DAYS
 
 
 def integer_of(cell: Any) -> int | None:

@@ -4,7 +4,7 @@
 `PrivateQuantiles` draws from these counts: an estimate and two ends for each level and group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf, prod
 from typing import Any
@@ -22,10 +22,13 @@ from mechanisms.tables.quantiles.grids import around, grid_field, levels_field
 from mechanisms.tables.requests.keys import groups_of
 from mechanisms.tables.requests.privacy_unit import Contribution, PrivacyUnit
 from mechanisms.tables.requests.request import Groups, Request, Term
+from mechanisms.tables.requests.wording import notes_on_rows
 from mechanisms.tables.statistics.aggregates import Aggregate, per_field
 from mechanisms.tables.statistics.group_by import require_room
-from queryable.answers.estimates import Axis, Evidence
+from queryable.answers.estimates import Axis
+from queryable.answers.evidence import Evidence
 from queryable.answers.half_widths import confidence_of
+from queryable.answers.notes import on_grid
 from queryable.answers.released import Released
 from queryable.answers.values import Value, array_of
 from queryable.data.cells import Array
@@ -39,18 +42,19 @@ from queryable.wording.quoting import quoted
 
 
 def _by(value: Any) -> tuple[Groups, ...]:
-    return groups_of(value) if value else ()
+    empty = value is None or (isinstance(value, Mapping | tuple | list) and not value)
+    return () if empty else groups_of(value)
 
 
 @attrs.frozen
 class Quantiles(Aggregate):
     """Quantiles of a column at several levels, or in each of some groups, in one pass.
 
-    `Queryable.release` answers their values with intervals, see `PrivateQuantiles`. A mechanism
-    that is launched by hand gets counts, from which every quantile follows: for n candidates the
-    value has 2 n + 1 entries per group. Entry 2 i + 1 counts the cells at candidate i; the entries
-    before and after it count the cells between it and its neighbours. Missing cells are not
-    counted.
+    `Queryable.release` answers their values, with intervals if a confidence is asked; see
+    `PrivateQuantiles`. A mechanism that is launched by hand gets counts, from which every quantile
+    follows: for n candidates the value has 2 n + 1 entries per group. Entry 2 i + 1 counts the
+    cells at candidate i; the entries before and after it count the cells between it and its
+    neighbours. Missing cells are not counted.
 
     Args:
         column: its name, or `column(name)`.
@@ -107,8 +111,8 @@ class Quantiles(Aggregate):
 
     @property
     def contribution(self) -> Contribution:
-        """The norms of a unit's number of rows in each group, as of `request`, without its bins."""
-        return Request((), by=self.by, per=self.per).contribution
+        """The norms of a unit's number of rows in each group: bins of the grid are no groups."""
+        return self.request.contribution
 
     def combined(self, totals: Array) -> Array:
         """The counts."""
@@ -128,10 +132,14 @@ class Quantiles(Aggregate):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> "PrivateQuantiles":
         """The mechanism that answers these quantiles at a loss; `Queryable.release` launches it.
+
+        Args:
+            confidence: of each interval. By default there are none, and all of the loss is for the
+                estimates.
 
         Raises:
             TypeError: `within` is given: how wide the interval is depends on the data.
@@ -163,11 +171,17 @@ class Enclosed(Evidence):
     Args:
         low, high: the ends, shaped as the estimate.
         most: the confidence of each interval by itself; None if they were left out.
+        about: notes on the estimates, which follow from their places in the grid; None if none.
     """
 
     low: Value
     high: Value
     most: Fraction | None
+    about: tuple[str, ...] | None = None
+
+    def notes(self, estimate: Any) -> tuple[str, ...]:
+        """Those that were made with the estimate."""
+        return self.about or ()
 
     def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Value, Value]:
         """The ends, at any confidence up to their own; by the union bound if they hold at once.
@@ -177,7 +191,8 @@ class Enclosed(Evidence):
         """
         if self.most is None:
             raise ValueError(
-                "release the quantiles with a confidence: these were released without intervals"
+                "release the quantiles with a confidence, such as 0.95: these were released "
+                "without intervals, which take four fifths of the loss from the estimates"
             )
         many = np.size(self.low) if simultaneous else 1
         if not confidence <= 1 - many * (1 - self.most):
@@ -235,7 +250,7 @@ class PrivateQuantiles(Measurement[Released]):
             Talwar 2007) whose ranges are bounded (Durfee, Rogers 2019; Cesar, Rogers 2021).
         Assumes: as the counts.
         Checked by: tests/unit/mechanisms/tables/quantiles/test_choices.py,
-            tests/audit/test_quantiles.py
+            tests/audit/test_mechanisms.py
 
     Args:
         counts: the column, its grid, its levels and its groups.
@@ -300,9 +315,18 @@ class PrivateQuantiles(Measurement[Released]):
             for counts in groups
             for level in self.counts.several_levels
         ]
-        estimates, low, high = (self.counts.values(places) for places in zip(*drawn, strict=True))
-        evidence = Enclosed(low, high, self.confidence)
+        places = tuple(zip(*drawn, strict=True))
+        estimates, low, high = map(self.counts.values, places)
+        evidence = Enclosed(low, high, self.confidence, self._notes(*places) or None)
         return Released(estimates, self.counts.keys, self.public_name, evidence=evidence)
+
+    def _notes(self, *places: tuple[int, ...]) -> tuple[str, ...]:
+        """What the places in the grid, of estimates and of ends, and the bounds on rows say."""
+        several = bool(self.counts.keys)
+        middle, low, high = (np.array(each) if several else each[0] for each in places)
+        ends = None if self.confidence is None else (low, high)
+        rows = notes_on_rows(self.counts.request)
+        return (*rows, *on_grid(self.counts.grid, middle, ends))
 
     def laws(self, level: Fraction, counts: Array) -> tuple[Softmax, ...]:
         """The laws of the draws for one level and the counts of one group, see `Brackets`."""

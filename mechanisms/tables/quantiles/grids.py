@@ -39,7 +39,10 @@ def grid_field(values: Any) -> tuple[Scalar, ...]:
     grid = scalars(values, "grid")
     if not grid:
         raise ValueError("grid is empty; it should have at least one candidate")
-    ascending: bool = all(a < b for a, b in pairwise(grid))  # type: ignore[operator]
+    try:
+        ascending: bool = all(a < b for a, b in pairwise(grid))  # type: ignore[operator]
+    except TypeError:
+        raise TypeError(f"grid is {quoted(grid)}; it should have values of one kind") from None
     if not ascending:
         raise ValueError("grid should be in ascending order, without repetitions")
     return grid

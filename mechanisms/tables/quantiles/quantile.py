@@ -29,8 +29,8 @@ class Quantile(Aggregate):
 
     With the level a/b the score of t is -|(b - a) #(cell < t) - a #(cell > t)|, which is 0 if t is
     exactly the quantile. `grid[queryable.launch(ExponentialMechanism(quantile, epsilon))]` is a
-    private quantile. `Queryable.release` answers a value with an interval instead, from the counts
-    of `Quantiles`. Missing cells are not counted.
+    private quantile. `Queryable.release` answers a value instead, with an interval if a confidence
+    is asked, from the counts of `Quantiles`. Missing cells are not counted.
 
     Privacy:
         Claim: one row moves every score by at most max(a, b - a), which is `linf`; a privacy unit
@@ -66,7 +66,7 @@ class Quantile(Aggregate):
     def linf(self) -> Fraction:
         """The most that one score moves."""
         above, all_of = self.level.as_integer_ratio()
-        rows = 1 if self.per is None else self.per.max_rows
+        rows = self.request.contribution.l1
         return Fraction(rows * max(above, all_of - above))
 
     @property
@@ -101,7 +101,7 @@ class Quantile(Aggregate):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> Measurement[Released]:
         """The mechanism that answers this quantile's value, see `Quantiles.measurement`."""

@@ -6,41 +6,26 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
-import attrs
 import numpy as np
 
-from mechanisms.tables.expressions.column_types import (
-    BOOLEAN,
-    BYTES,
-    DATE,
-    TEXT,
-    Kind,
-    integer,
-    moments,
-    real,
-    require_keys,
-)
-from mechanisms.tables.expressions.comparisons import compared
+from mechanisms.tables.expressions.column_types import are_dates
+from mechanisms.tables.expressions.comparisons import reached
 from mechanisms.tables.expressions.computed import operand_cells
-from mechanisms.tables.expressions.corrections import no_column
 from mechanisms.tables.expressions.lattice import are_numbers
-from mechanisms.tables.expressions.operands import operand_name
-from mechanisms.tables.expressions.predicates import Predicate, selected
+from mechanisms.tables.expressions.operands import Cast, DatePart, Literal, PerUnit, When
+from mechanisms.tables.expressions.predicates import selected
 from mechanisms.tables.expressions.scalars import Scalar
-from mechanisms.tables.requests.families import require_families
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import (
     Bins,
-    Categories,
     Combinations,
     Groups,
     Request,
     Tabular,
     Term,
 )
-from queryable.data.cells import Array, Mask, count_records, objects, python_values, read
+from queryable.data.cells import Array, Mask, count_records, python_values
 from queryable.data.keys import keys_of
-from queryable.data.rows import column_names
 
 
 def needs_table(per: PrivacyUnit) -> str:
@@ -87,6 +72,17 @@ _WHOLE = re.compile("u?int[0-9]+|bool(ean)?", re.IGNORECASE)
 
 def step_of(dataset: Any, column: Any) -> Fraction | None:
     """What every number of a column is a multiple of, by its public type; None if unknown."""
+    match column:
+        case Literal(int()) | DatePart() | Cast(to="integer"):
+            return Fraction(1)
+        case PerUnit(how="count"):
+            return Fraction(1)
+        case PerUnit(how="sum" | "min" | "max", column=of, unit=unit):
+            step = step_of(dataset, of)  # of whole units nothing is truncated
+            return unit if step is not None and (step / unit).denominator == 1 else None
+        case When():
+            steps = {step_of(dataset, each) for each in column.values if each is not None}
+            return Fraction(1) if steps == {Fraction(1)} else None
     if not isinstance(column, str):
         return None
     if isinstance(dataset, Tabular):
@@ -169,65 +165,13 @@ def _indices(dataset: Any, by: Groups) -> Array:
     present, values = operand_cells(dataset, by.column)
     indices = np.full(len(present), -1, dtype=np.int64)
     if isinstance(by, Bins):
-        reached = np.zeros(len(values), dtype=np.int64)
-        for operator, value in by.steps:
-            reached += compared(values, operator, value)
+        count = reached(values, by.steps)
         if by.bounded:
-            reached = np.where(reached < len(by.steps), reached - 1, -1)
-        indices[present] = reached
+            count = np.where(count < len(by.steps), count - 1, -1)
+        indices[present] = count
     else:
         indices[present] = _positions(values, by.values)
     return indices
-
-
-def require_fitting(dataset: Any, request: Request) -> None:
-    """Check a request against the names and the types of columns, which are public. Reads no rows.
-
-    Of the columns of a list of records only this is public, that they are objects. A function is
-    not checked.
-
-    Raises:
-        KeyError, TypeError, ValueError: it does not fit.
-    """
-    empty = empty_columns(dataset, request.columns)
-    require_families(request, empty)
-    for by in request.parts:
-        if isinstance(by, Categories):
-            kind = kind_of_cells(operand_cells(empty, by.column).values)
-            if kind is not None:
-                require_keys(kind, operand_name(by.column), by.values)
-    if request.where is not None and not isinstance(request.where, Predicate):
-        request = attrs.evolve(request, where=None)
-    totals_of_arrays(empty, request)
-
-
-def empty_columns(dataset: Any, columns: Iterable[str]) -> dict[str, Array]:
-    """These columns without their cells. A list has no public columns: its cells are objects.
-
-    Raises:
-        KeyError: there is no such column.
-    """
-    names = column_names(dataset)
-    if names is None:
-        return dict.fromkeys(columns, objects((), 0))
-    for name in columns:
-        if name not in names:
-            raise KeyError(no_column(name, names))
-    return {name: read(dataset[name][:0])[1] for name in columns}
-
-
-def kind_of_cells(values: Array) -> Kind | None:
-    """The public kind of cells that are compared with keys; None of objects, which say none."""
-    match values.dtype.kind:
-        case "f" | "c":
-            return real(64)
-        case "i" | "u":
-            return integer(8 * values.dtype.itemsize, signed=values.dtype.kind == "i")
-        case "M":
-            return DATE if _are_dates(values) else moments("timestamp", 1)
-        case "m":
-            return moments("duration", 1)
-    return {"b": BOOLEAN, "U": TEXT, "S": BYTES}.get(values.dtype.kind)
 
 
 def _combined(dataset: Any, by: Combinations) -> Array:
@@ -261,11 +205,9 @@ def as_python(values: Array) -> Iterable[Any]:
         return python_values(values)
     kind, unit = values.dtype.kind, np.datetime_data(values.dtype)[0]
     python = date if kind == "M" else timedelta
-    whole = values.astype(np.dtype(f"{kind}8[{'D' if _are_dates(values) else 'us'}]"))
+    whole = values.astype(
+        np.dtype(f"{kind}8[{'D' if kind == 'M' and are_dates(values.dtype) else 'us'}]")
+    )
     fits = (whole.astype(values.dtype) == values) | (unit in ("ns", "ps", "fs", "as"))
     cells = zip(whole.tolist(), fits.tolist(), strict=True)  # numpy wraps around
     return (cell if fit and isinstance(cell, python) else None for cell, fit in cells)
-
-
-def _are_dates(values: Array) -> bool:
-    return values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in ("Y", "M", "W", "D")

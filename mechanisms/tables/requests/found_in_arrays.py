@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.tables.expressions.column_types import kind_of
 from mechanisms.tables.expressions.computed import operand_cells
 from mechanisms.tables.expressions.operands import operand_name
-from mechanisms.tables.expressions.predicates import Predicate, selected
-from mechanisms.tables.requests.arrays import as_python, empty_columns, kind_of_cells, needs_table
+from mechanisms.tables.expressions.predicates import selected
+from mechanisms.tables.requests.arrays import as_python, needs_table
 from mechanisms.tables.requests.discovery import (
     MOST_BYTES,
     Discovery,
@@ -17,7 +18,6 @@ from mechanisms.tables.requests.discovery import (
     Key,
     require_discoverable,
 )
-from mechanisms.tables.requests.families import require_families
 from queryable.data.cells import Array, Mask
 from queryable.data.keys import keys_of
 
@@ -61,7 +61,7 @@ def _coded(dataset: Any, column: Any) -> tuple[Mask, Array, Sequence[Any]]:
     Values are in ascending order. Whether a cell can be a key depends on the cell alone.
     """
     present, cells = operand_cells(dataset, column)
-    require_discoverable_cells(cells, operand_name(column))
+    require_discoverable(kind_of(cells.dtype), operand_name(column))
     if cells.dtype == object:
         each = [_discoverable(key) for key in keys_of(cells.tolist())]
         values = sorted({(type(it).__name__, it) for it in each if it is not None})
@@ -75,33 +75,6 @@ def _coded(dataset: Any, column: Any) -> tuple[Mask, Array, Sequence[Any]]:
     there = present.copy()
     there[present] = codes >= 0
     return there, codes[codes >= 0], known
-
-
-def require_discoverable_cells(cells: Array, name: str) -> None:
-    """Check the type of cells. A column of objects says nothing publicly.
-
-    Raises:
-        TypeError: hardly any two cells of the type are equal.
-    """
-    kind = kind_of_cells(cells)
-    if kind is not None:
-        require_discoverable(kind, name)
-
-
-def require_found(dataset: Any, asked: Discovery) -> None:
-    """Check the names and the types of columns, which are public. Reads no rows.
-
-    Raises:
-        KeyError, TypeError, ValueError: they do not fit.
-    """
-    if asked.per is not None:
-        raise TypeError(needs_table(asked.per))
-    empty = empty_columns(dataset, asked.read)
-    require_families(asked.request, empty)
-    for column in asked.columns:
-        require_discoverable_cells(operand_cells(empty, column).values, operand_name(column))
-    if isinstance(asked.where, Predicate):
-        selected(asked.where, empty)
 
 
 def _discoverable(key: Hashable) -> Any:

@@ -17,7 +17,15 @@ import numpy as np
 
 from mechanisms.tables.expressions.column_types import constant
 from mechanisms.tables.expressions.lattice import Lattice
-from mechanisms.tables.expressions.operands import Operand, columns_of, operand_name, operand_of
+from mechanisms.tables.expressions.operands import (
+    Operand,
+    PerUnit,
+    columns_of,
+    of_values,
+    operand_name,
+    operand_of,
+    per_units,
+)
 from mechanisms.tables.expressions.predicates import Where
 from mechanisms.tables.expressions.scalars import EQUAL, WRITTEN, Scalar, alike, scalars
 from mechanisms.tables.requests.privacy_unit import Contribution, PrivacyUnit, contribution
@@ -125,6 +133,12 @@ class _OfColumn:
         """The text of the column."""
         return (operand_name(self.column),)
 
+    def reading(self, column: Callable[[Operand | None], Operand | None]) -> Self:
+        """The same groups of another column."""
+        groups: Any = self
+        read: Self = attrs.evolve(groups, column=column(self.column))
+        return read
+
 
 @attrs.frozen
 class Categories(_OfColumn):
@@ -169,7 +183,7 @@ class Bins(_OfColumn):
         Raises:
             ValueError: there is no interval between steps.
         """
-        if len(self.steps) < 2:
+        if len(self.steps) < 1 + self.bounded:
             raise ValueError("steps should be at least two: the intervals between them are groups")
 
     @property
@@ -267,6 +281,10 @@ class Combinations:
         )
         return Axis(self.names, tuple(values))
 
+    def reading(self, column: Callable[[Operand | None], Operand | None]) -> "Combinations":
+        """The same groups of other columns."""
+        return attrs.evolve(self, parts=tuple(part.reading(column) for part in self.parts))
+
     def code(self, place: Sequence[Any]) -> Any:
         """One number for the indices of one category of each part; it is below 2**62."""
         code = place[0]
@@ -279,51 +297,101 @@ Groups: TypeAlias = Categories | Bins | Combinations
 """One dimension of groups."""
 
 
+def _reads_units(by: Groups) -> bool:
+    """Whether groups are of values of privacy units; others are of rows."""
+    return next(per_units(*(part.column for part in by.parts)), None) is not None
+
+
 @attrs.frozen
 class Request:
-    """Sums of terms over the rows of a table.
+    """Sums of terms over the rows of a table, or over its privacy units.
+
+    It is over units if a term, a group or `where` reads a value of a unit, `PerUnit`. Then there is
+    one row for each unit that has a row, or one for each unit and group of rows if there are groups
+    of rows. `where` selects among them, and at most `per.groups` groups of rows of a unit count.
 
     Args:
         terms: what is added up.
         where: which rows are selected.
         by: the groups; a row without a group in one of them is not counted.
         per: the privacy unit whose contributions are bounded; None if each row is a unit.
-        sizes: if given, units are counted instead of rows, by how many selected rows they have in
-            the group: entry i counts those with at least `sizes[i]` and fewer than `sizes[i + 1]`.
-            All rows of a unit are looked at, and its groups are bounded, but not its rows.
     """
 
     terms: tuple[Term, ...]
     where: Where | None = None
     by: tuple[Groups, ...] = ()
     per: PrivacyUnit | None = None
-    sizes: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One number per group, number of rows of a unit if units are counted, and term."""
-        sizes = (len(self.sizes),) if self.sizes else ()
-        return (*(each.size for each in self.by), *sizes, len(self.terms))
+        """One number per group and term."""
+        return (*(each.size for each in self.by), len(self.terms))
 
     @property
-    def size_steps(self) -> tuple[tuple[str, Scalar], ...]:
-        """The steps that place a unit's number of rows among the sizes, as those of `Bins`."""
-        return tuple((">=", size) for size in self.sizes[1:])
+    def units(self) -> PerUnit | None:
+        """What is computed of each privacy unit; None if the request is over rows."""
+        factors = (factor.column for term in self.terms for factor in term.factors)
+        parts = (part.column for part in self.parts)
+        return next(per_units(*factors, *parts, self.where), None) if self.per else None
+
+    @property
+    def of_rows(self) -> tuple[Groups, ...]:
+        """The groups of rows; the others are of values of privacy units."""
+        if self.units is None:
+            return self.by
+        return tuple(by for by in self.by if not _reads_units(by))
+
+    def over_units(self, name: str) -> "Request":
+        """The request over the rows of units, with the value of a unit as a column of this name.
+
+        Groups of rows, in which these rows are already, are left out.
+
+        Raises:
+            TypeError: there are two such values, a column of rows is read beside them, or rows
+                are in groups of which a unit's rows may have any number.
+        """
+        if not all(part.bounded for each in self.of_rows for part in each.parts):
+            raise TypeError("ask for a quantile of per_unit(..), or of rows without per_unit(..)")
+        factors = [factor.column for term in self.terms for factor in term.factors]
+        by = self.by[len(self.of_rows) :]
+        if not all(map(_reads_units, by)):
+            raise TypeError("give the groups of rows first, before those of per_unit(..)")
+        parts = [part.column for each in by for part in each.parts]
+        if len(set(map(repr, per_units(*factors, *parts, self.where)))) > 1:
+            raise TypeError(
+                "ask about one per_unit(..) at a time: a question has one value a unit. In groups "
+                "of it ask for count(), which counts units"
+            )
+        if any(isinstance(each, str) for each in (*factors, *parts)) or callable(self.where):
+            raise TypeError("write conditions on rows as per_unit(.., where=..)")
+
+        def value(column: Operand | None) -> Operand | None:
+            found: Operand | None = of_values(column, name)
+            return found
+
+        return Request(
+            tuple(term.reading(value) for term in self.terms),
+            of_values(self.where, name),
+            tuple(each.reading(value) for each in by),
+        )
 
     @property
     def bounded(self) -> tuple[int, ...]:
         """The positions in `parts` of the groups that a unit's bounds on groups are about."""
+        if self.units is not None:
+            return tuple(range(sum(len(by.parts) for by in self.of_rows)))
         return tuple(i for i, part in enumerate(self.parts) if part.bounded)
 
     @property
     def contribution(self) -> Contribution:
-        """What one unit contributes at most: rows, or itself in each of its groups."""
-        groups = prod(by.size for by in self.by if by.bounded) if self.bounded else None
-        if not self.sizes:
+        """What one unit contributes at most: rows, or itself in each of its groups of rows."""
+        if self.units is None:
+            groups = prod(by.size for by in self.by if by.bounded) if self.bounded else None
             return contribution(self.per, groups)
         assert self.per is not None
-        most = 1 if groups is None else min(self.per.groups, groups)
-        return Contribution(most, most, 1)
+        most = min(self.per.groups, prod(by.size for by in self.of_rows)) if self.of_rows else 1
+        apart = all(part.bounded for by in self.of_rows for part in by.parts)
+        return Contribution(most, most if apart else most**2, 1)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -339,20 +407,16 @@ class Request:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The labels of each dimension of groups, and of the units' numbers of rows."""
-        axes = tuple(by.axis for by in self.by)
-        if len(self.sizes) < 2:
-            return axes
-        sizes = tuple((Bin(*each),) for each in pairwise((*self.sizes, inf)))
-        return (*axes, Axis(("number of rows",), sizes))
+        """The labels of each dimension of groups."""
+        return tuple(by.axis for by in self.by)
 
     def place(self, indices: Sequence[int]) -> tuple[int, ...]:
-        """Where the sums are for which an engine gave these indices, of parts and of sizes."""
+        """Where the sums are for which an engine gave these indices, of parts."""
         rest, place = list(indices), []
         for by in self.by:
             mine, rest = tuple(rest[: len(by.parts)]), rest[len(by.parts) :]
             place.append(by.index[mine] if isinstance(by, Combinations) else mine[0])
-        return (*place, *rest)
+        return tuple(place)
 
 
 class Tabular(ABC):
@@ -385,7 +449,7 @@ class Tabular(ABC):
 def placed_sums(request: Request, rows: Iterable[tuple[int, ...]] | Array) -> Array:
     """The sums that an engine returned, each in its place."""
     result = np.zeros(request.shape, dtype=object)
-    dimensions = len(request.parts) + bool(request.sizes)
+    dimensions = len(request.parts)
     given = rows if isinstance(rows, np.ndarray) else np.array(list(rows), dtype=object)
     if not given.size:
         return result

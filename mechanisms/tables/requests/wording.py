@@ -1,10 +1,13 @@
 """What a statistic asks, in words, for trees, ledgers and explanations. Public facts only."""
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
-from mechanisms.tables.expressions.predicates import describe
+from mechanisms.tables.expressions.operands import PerUnit
+from mechanisms.tables.expressions.predicates import And, IsNull, Not, describe
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
+from queryable.answers.notes import of_some_rows
 from queryable.checks.protection import Protected
 
 _SHOWN = 12
@@ -13,13 +16,31 @@ _SHOWN = 12
 
 def in_full(name: str, request: Request) -> str:
     """The name of a statistic with its rows: `Count where age >= 65, at most 4 rows per id`."""
-    where = "" if request.where is None else f" where {describe(request.where)}"
+    units = request.units
+    rows = request.where if units is None else units.where
+    where = "" if rows is None else f" where {describe(rows)}"
+    if units is not None and (among := _telling(request.where)) is not None:
+        where += f", units with {describe(among)}"
     return "".join((name, where, *(f", {bound}" for bound in bounds(request))))
+
+
+def _telling(where: Any) -> Any:
+    """The conditions on units, without those that all values satisfy."""
+    match where:
+        case Not(IsNull(PerUnit(may_be_missing=False))):
+            return None
+        case And(left, right):
+            one, other = _telling(left), _telling(right)
+            if one is None or other is None:
+                return other if one is None else one
+            return And(one, other)
+        case _:
+            return where
 
 
 def bounds(request: Request) -> Iterator[str]:
     """What is counted of one privacy unit at most; nothing where each row is a unit."""
-    per, units = request.per, bool(request.sizes)
+    per, units = request.per, request.units is not None
     if per is None:
         return
     if not units:
@@ -29,6 +50,12 @@ def bounds(request: Request) -> Iterator[str]:
         yield f"in at most {number(per.groups, 'group')}"
     if request.bounded and not units and per.rows_per_group < per.max_rows:
         yield f"at most {number(per.rows_per_group, 'row')} in each group"
+
+
+def notes_on_rows(request: Request) -> Iterator[str]:
+    """That a mean or a quantile is not of all rows, where a unit may have more than are counted."""
+    if request.per is not None and request.units is None:
+        yield of_some_rows(request.per.max_rows, request.per.column)
 
 
 def protected_unit(per: PrivacyUnit) -> Protected:

@@ -11,7 +11,8 @@ from typing import Any, Self, TypeVar
 import attrs
 import numpy as np
 
-from mechanisms.tables.requests.arrays import needs_table, require_fitting, totals_of_arrays
+from mechanisms.tables.engines.arrays import require_fitting
+from mechanisms.tables.requests.arrays import needs_table, totals_of_arrays
 from mechanisms.tables.requests.contributions import added_by_rows
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit, root
 from mechanisms.tables.requests.remembered import key_of
@@ -139,15 +140,20 @@ class Aggregate(Estimable):
         """Whether it is a sum in each group, of predicates and columns without own functions."""
         return _is_sum(self) and key_of(self.request) is not None
 
+    @property
+    def adds_up(self) -> bool:  # type: ignore[override]
+        """Whether it is a sum in each group, and counts rows: a unit may be in several groups."""
+        return _is_sum(self) and self.request.units is None
+
     def of_rows(self) -> Self:
         """The same statistic without its privacy unit: each row is one.
 
         Raises:
             TypeError: it counts units.
         """
-        if self.request.sizes:
+        if self.request.units is not None:
             raise TypeError(
-                f"give a statistic of rows, such as visits.count(): {type(self).__name__} counts "
+                f"give a statistic of rows, such as visits.count(): {self.public_name} is of "
                 "units, whose rows may come in several batches"
             )
         statistic: Any = self

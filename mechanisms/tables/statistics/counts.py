@@ -19,8 +19,8 @@ from mechanisms.tables.expressions.scalars import Scalar, alike
 from mechanisms.tables.requests.keys import categories_of, edges_of
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Bins, Categories, Groups, Request, Term
+from mechanisms.tables.requests.signed import signed
 from mechanisms.tables.statistics.aggregates import Aggregate, per_field, sums
-from mechanisms.tables.statistics.signed import signed
 from queryable.data.cells import Array
 from queryable.losses.numbers import positive, shown
 from queryable.statistics import Monotone
@@ -45,6 +45,11 @@ class Count(Aggregate):
     shape = None
     largest = (1,)
     monotone = "up"
+
+    @property
+    def public_name(self) -> str:
+        """What is counted: rows, or units if `where` is about a value of each."""
+        return "Count" if self.request.units is None else "Count of units"
 
     @property
     def request(self) -> Request:

@@ -12,13 +12,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.gaussian import SMOOTHED, smoothed
 from mechanisms.sampling.integers import added
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
+from mechanisms.tables.engines.arrays import require_found
 from mechanisms.tables.expressions.operands import Operand, operand_of
 from mechanisms.tables.expressions.predicates import Where, describe, where_field
 from mechanisms.tables.requests.discovery import Discovery, FoundKeys, Key, max_keys_of
-from mechanisms.tables.requests.found_in_arrays import found_in_arrays, require_found
+from mechanisms.tables.requests.found_in_arrays import found_in_arrays
 from mechanisms.tables.requests.keys import ReleasedKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Tabular
@@ -29,9 +29,21 @@ from mechanisms.thresholds import MOST_THRESHOLD, KeyNoise, least_threshold, pla
 from queryable.answers.estimates import Axis
 from queryable.faults import touching_data
 from queryable.losses import ZCDP, ApproxDP, ApproxZCDP, Dominated, Loss, Measure, measure_name
-from queryable.losses.conversions import discrete_laplace_to_zcdp
+from queryable.losses.conversions import (
+    discrete_gaussian_to_gdp,
+    discrete_laplace_to_zcdp,
+    gdp_to_discrete_gaussian,
+)
 from queryable.losses.loss import genuine
-from queryable.losses.numbers import Number, natural, positive, probability, several
+from queryable.losses.numbers import (
+    Number,
+    natural,
+    positive,
+    probability,
+    several,
+    sqrt_down,
+    sqrt_up,
+)
 from queryable.mechanism import Measurement
 from queryable.randomness.coins import Coins
 from queryable.statistics import Checked, Releasable
@@ -143,7 +155,7 @@ class DiscoveredKeys(Releasable, Checked):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> "PrivateKeys":
         """The mechanism that finds these keys at a loss; `Queryable.release` launches it.
@@ -199,10 +211,9 @@ class DiscoveredKeys(Releasable, Checked):
         """With Gaussian noise if the loss has a mu, and else with Laplace noise."""
         if not loss.mu:
             return self._for(Dominated, d_in, ApproxDP(loss.epsilon, loss.delta), loss.delta)
-        moved = Fraction(self.most * d_in**2)
-        noise = DiscreteGaussian(moved / loss.mu**2 + SMOOTHED)
-        delta = loss.delta - smoothed(moved, noise.variance, self.most * d_in).delta
-        threshold = least_threshold(noise, delta, self.most, d_in)
+        each = sqrt_down(loss.mu**2 / (self.most * d_in**2))
+        noise = DiscreteGaussian(gdp_to_discrete_gaussian(each))
+        threshold = least_threshold(noise, loss.delta, self.most, d_in)
         return PrivateKeys(self, noise=noise, threshold=threshold)
 
 
@@ -231,10 +242,10 @@ class PrivateKeys(Measurement[ReleasedKeys]):
         Claim: of d units with at most k keys each: with Laplace noise of scale 1/e
             ApproxDP(d k e, delta), and in ApproxZCDP the rho of the noise with the same delta. With
             Gaussian noise of variance v: ApproxZCDP(d^2 k / (2 v), delta), and in `Dominated`, for
-            v above 4 and the rule `GDPResidue`, mu = d sqrt(k / (v - 4)), with 1e-33 more delta for
-            each of d k keys. With q(m) the chance that a count of m is shown, delta is the larger
-            one of 1 - (1 - q(1))^(d k) and 1 - (1 - q(d))^k. At d = 1 it is 1 - (1 - q(1))^k, and
-            for Laplace noise q(1) = p^(T-1) / (1 + p), p = exp(-e).
+            the rule `GDPResidue`, mu = d sqrt(k) m, m about 1/sqrt(v) + 1/(24 v^1.5), with the same
+            delta. With q(m) the chance that a count of m is shown, delta is the larger one of
+            1 - (1 - q(1))^(d k) and 1 - (1 - q(d))^k. At d = 1 it is 1 - (1 - q(1))^k, and for
+            Laplace noise q(1) = p^(T-1) / (1 + p), p = exp(-e).
         Theorem: docs/theory.md, keys found in the data.
         Assumes: at most `max_keys` keys are counted of a unit, and each once.
         Checked by: tests/audit/test_discovered_keys.py
@@ -264,7 +275,7 @@ class PrivateKeys(Measurement[ReleasedKeys]):
         threshold: int | None = None,
     ) -> None:
         checked = _keys(keys)
-        if (epsilon, rho, noise).count(None) != 2:
+        if sum(each is None for each in (epsilon, rho, noise)) != 2:
             raise ValueError("give exactly one of epsilon, rho and noise")
         if (delta is None) == (threshold is None):
             raise ValueError("give either delta or a threshold")
@@ -300,14 +311,9 @@ class PrivateKeys(Measurement[ReleasedKeys]):
         stated: Loss
         if measure is ApproxZCDP:
             stated = ApproxZCDP(self._rho(units), self._delta(units))
-        elif (
-            measure is Dominated
-            and isinstance(noise, DiscreteGaussian)
-            and noise.variance > SMOOTHED
-        ):
-            own = smoothed(Fraction(most * units**2), noise.variance, most * units)
-            delta = min(own.delta + self._delta(units), Fraction(1))
-            stated = Dominated(0, own.mu, delta)
+        elif measure is Dominated and isinstance(noise, DiscreteGaussian):
+            each = discrete_gaussian_to_gdp(noise.variance)
+            stated = Dominated(0, units * sqrt_up(most * each**2), self._delta(units))
         else:
             return super().privacy_map(d_in, measure)
         return stated if d_in else stated.zero()

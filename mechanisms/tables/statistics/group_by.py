@@ -1,5 +1,6 @@
 """A statistic of a table's columns in each of some public groups, as one vector."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
 from typing import Any, Self
@@ -10,8 +11,10 @@ from mechanisms.tables.requests.keys import groups_of
 from mechanisms.tables.requests.request import Groups, Request
 from mechanisms.tables.statistics.aggregates import Aggregate, sums
 from queryable.answers.estimates import Axis
+from queryable.answers.near import Near
 from queryable.answers.released import Released
 from queryable.data.cells import Array
+from queryable.randomness.laws import Law
 from queryable.statistics import Monotone
 from queryable.wording.quoting import quoted
 
@@ -44,7 +47,7 @@ class GroupBy(Aggregate):
 
     Args:
         by: public keys by column: `{"state": ["CA", "NY"], "sex": [1, 2]}` makes 2 x 2 groups; or
-            `Keys`, or several of both.
+            `Keys`, a pair of a column and its values, or several of these.
         statistic: Count, CountUnits, Sum, Mean, Variance, Histogram or UnitSizes. Its shape follows
             the groups' in the shape of the answer: (2, 2) for a Sum by the two columns, (2, 2, 2)
             for a Mean.
@@ -128,6 +131,41 @@ class GroupBy(Aggregate):
         """The statistic's estimate in each group."""
         return self.statistic.estimate(noisy)
 
+    def row_counts(self, noisy: Array) -> Array | None:
+        """As for the statistic."""
+        return self.statistic.row_counts(noisy)
+
+    def notes(self, estimate: Any) -> Iterator[str]:
+        """As for the statistic."""
+        return self.statistic.notes(estimate)
+
     def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
         """The range of the statistic's estimate in each group."""
         return self.statistic.bounds(low, high)
+
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """The interval of the statistic's estimate in each group."""
+        return self.statistic.interval(noisy, law, missed)
+
+    @property
+    def holds(self) -> str:  # type: ignore[override]
+        """As for the statistic."""
+        return self.statistic.holds
+
+    @property
+    def has_sampling(self) -> bool:  # type: ignore[override]
+        """As for the statistic."""
+        return self.statistic.has_sampling
+
+    def sampling(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """That of the statistic in each group."""
+        return self.statistic.sampling(noisy, law, missed)
+
+    @property
+    def is_near(self) -> bool:
+        """As for the statistic."""
+        return self.statistic.is_near
+
+    def near(self, noisy: Array, law: Law[int], missed: Fraction, source: Any) -> Near | None:
+        """That of the statistic in each group."""
+        return self.statistic.near(noisy, law, missed, source)

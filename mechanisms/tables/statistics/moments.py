@@ -4,18 +4,32 @@ Each is a vector of sums, scaled so that one noise scale serves all entries. Int
 clipped numbers themselves: docs/tables/intervals.md says why they hold.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
+from mechanisms.tables.expressions.operands import PerUnit, When
 from mechanisms.tables.requests.arrays import step_of
 from mechanisms.tables.requests.request import Request, Term
+from mechanisms.tables.requests.wording import notes_on_rows
 from mechanisms.tables.statistics.counts import ColumnStatistic
 from mechanisms.tables.statistics.ranges import Range
+from mechanisms.tables.statistics.ratios import BOX, Centred, Sums
+from queryable.answers.half_widths import half_width
+from queryable.answers.near import Near, Part
+from queryable.answers.notes import at_bounds
 from queryable.data.cells import Array
+from queryable.losses.numbers import shown
+from queryable.randomness.laws import Law
 from queryable.statistics import Monotone
+from queryable.wording.quoting import truth
+
+
+def _is_whole(value: Any) -> bool:
+    return truth(value, "whole")
 
 
 @attrs.frozen
@@ -24,7 +38,9 @@ class _Moments(ColumnStatistic):
 
     step = None
 
-    whole: bool = attrs.field(default=False, kw_only=True, converter=bool, eq=False, repr=False)
+    whole: bool = attrs.field(
+        default=False, kw_only=True, converter=_is_whole, eq=False, repr=False
+    )
     """Whether all numbers and bounds are known to be whole units: truncation takes nothing."""
 
     def informed(self, dataset: Any) -> Self:
@@ -50,22 +66,35 @@ class _Moments(ColumnStatistic):
         )
         return Request((count, *powers), self.where, per=self.per)
 
+    def row_counts(self, noisy: Array) -> Array:
+        """The first integer of each group, which counts rows."""
+        return noisy[..., 0]
+
+    def notes(self, estimate: Any) -> Iterator[str]:
+        """Of which rows it is."""
+        yield from notes_on_rows(self.request)
+        if isinstance(self.column, PerUnit) and self.column.how == "sum" and not self.whole:
+            yield (
+                f"numbers are cut to multiples of {shown(self.column.unit)} before they are added "
+                "up: no interval says what that takes"
+            )
+
     @property
     def _truncated(self) -> Range:
-        """What truncation toward zero takes from a number, in units."""
+        """What truncation toward zero takes from a number, in units.
+
+        A mean of a privacy unit's cells is also rounded down. Of the cells of a sum nothing is
+        known: `notes` says so.
+        """
         if self.whole:
             return Range.between(0, 0)
-        return Range.between(-1 if self.lower < 0 else 0, 1 if self.upper > 0 else 0)
-
-
-def counts(low: Array, high: Array, scale: int) -> tuple[Array, Array, Array]:
-    """The least and largest count above 0 that may be behind a release, and if 0 may not be.
-
-    Args:
-        low, high: Python integers, the ends of the count times `scale`.
-    """
-    least, most = -(-low // scale), high // scale
-    return np.maximum(least, 1), np.maximum(most, 1), np.asarray(least >= 1, bool)
+        taken = Range.between(-1 if self.lower < 0 else 0, 1 if self.upper > 0 else 0)
+        if not isinstance(self.column, PerUnit):
+            return taken
+        ratio = self.column.unit / self.unit
+        before = taken + Range.between(0, 1) if self.column.how == "mean" else taken
+        after = taken if ratio.denominator > 1 else Range.between(0, 0)
+        return before * Range.between(ratio, ratio) + after
 
 
 @attrs.frozen
@@ -84,6 +113,12 @@ class Mean(_Moments):
 
     shape = (2,)
     coordinates = 2
+
+    @property
+    def public_name(self) -> str:
+        """`Mean(column)`, or `Share(predicate)` of 1 where it holds and 0 elsewhere."""
+        condition = self.column.condition if isinstance(self.column, When) else None
+        return super().public_name if condition is None else f"Share({condition.text})"
 
     @property
     def largest(self) -> tuple[int, ...]:
@@ -118,14 +153,53 @@ class Mean(_Moments):
         mean = inside * float(self.unit)
         return mean if mean.ndim else float(mean)
 
-    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
-        """The range of the mean; from `lower` to `upper` where the count may be 0."""
-        least, most, known = counts(low[..., 0], high[..., 0], self.radius)
-        distance = Range.of(low[..., 1], high[..., 1]) / Range.of(least, most)
-        units = distance + Range.between(self.center, self.center) + self._truncated
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """The means that the noisy count and sum do not refute."""
+        sums = Sums(noisy, law, self.radius, (Fraction(0),) * 2)
+        distance = Centred.of(sums, (), [Range.between(-1, 1)], missed).means[0]
+        radii = distance * Range.between(self.radius, self.radius)
+        units = radii + Range.between(self.center, self.center) + self._truncated
         whole = Range.between(self.lower, self.upper)
-        mean = (units * Range.between(self.unit, self.unit)).within(whole)
-        return mean.where(known, whole).ends
+        return (units * Range.between(self.unit, self.unit)).within(whole).ends
+
+    def notes(self, estimate: Any) -> Iterator[str]:
+        """Of which rows it is, and whether it is at a bound; a share may be near 0 or 1."""
+        yield from super().notes(estimate)
+        counts = isinstance(self.column, PerUnit) and self.column.how == "count"
+        if counts or self.lower != 0 or self.upper != 1:
+            yield from at_bounds(estimate, float(self.lower), float(self.upper))
+
+    is_near = True
+
+    def near(self, noisy: Array, law: Law[int], missed: Fraction, source: Any) -> Near:
+        """How noise moves the mean, in the direction of the slopes of sum over count.
+
+        With q the mean, n and n' the exact and the noisy count: q' - q is (e1 - q e0) / n', which
+        is (e1 - q e0) / n, but for (e1 - q e0) e0 / (n n').
+        """
+        count, total = Sums(noisy, law, self.radius, (Fraction(0),) * 2).points()
+        width = Fraction(half_width(law, 1 - missed, 2), self.radius)
+        around = Range.between(-width, width)
+        known = np.asarray((count + around).low > 0)
+        count, total = (each.where(known, Range.between(1, 1)) for each in (count, total))
+        rows = (count + around).where(known, Range.between(1, 1))
+        mean = ((total + around) / rows).within(Range.between(-1, 1))
+        slopes = [mean * -1 / rows, rows.reciprocal()]
+        rest = (mean.size + 1) * width * width / (rows * count)
+        center = total / count
+        scale, middle, taken = self.radius * self.unit, self.center * self.unit, self._truncated
+        shift = Range.between(middle, middle) + taken * self.unit
+        whole = Range.between(self.lower, self.upper)
+        value = (center * scale + shift).where(known, whole)
+        slopes = [(each * self.unit).where(known, Range.between(0, 0)) for each in slopes]
+        shape = np.shape(known)
+        low = np.stack([np.broadcast_to(each.low, shape) for each in slopes], -1)
+        high = np.stack([np.broadcast_to(each.high, shape) for each in slopes], -1)
+        places = np.arange(noisy.size).reshape(noisy.shape)
+        beyond = (rest * scale).where(known, Range.between(0, 0)).high
+        part = Part(source, law, places, low, high)
+        bounds = (np.full(shape, end) for end in (whole.low, whole.high))
+        return Near(value.low, value.high, (part,), beyond, *bounds)
 
 
 @attrs.frozen
@@ -172,29 +246,24 @@ class Variance(_Moments):
         variance = np.clip(square - mean**2, 0, 1) * float(self.radius * self.unit) ** 2
         return variance if variance.ndim else float(variance)
 
-    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
-        """The range of the variance; all that the bounds allow where the count may be 0."""
-        return self._spread(low, high).square().ends
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """That of the standard deviation, squared."""
+        return self._spread(noisy, law, missed).square().ends
 
-    def _spread(self, low: Array, high: Array) -> Range:
-        """The range of the standard deviation.
+    def _spread(self, noisy: Array, law: Law[int], missed: Fraction) -> Range:
+        """The range of the standard deviation; all that the bounds allow where there may be no row.
 
         That of a sum is at most the sum of two, so truncation, which moves each number within
         `_truncated`, moves it by at most half the length of `_truncated`.
         """
-        radius = self.radius
-        least, most, known = counts(low[..., 0], high[..., 0], radius**2)
-        count = Range.of(least, most)
-        mean = Range.of(low[..., 1], high[..., 1], radius) / count
-        twice = Range.of(low[..., 2], high[..., 2]) / count
-        radii = Range.between(radius, radius)
-        square = (twice + radii.square()) * Range.between(Fraction(1, 2), Fraction(1, 2))
-        units = (square - mean.within(Range.between(-radius, radius)).square()).root()
+        sums = Sums(noisy, law, self.radius**2, (Fraction(0),) * 3)
+        centred = Centred.of(sums, ((0, 0),), [Range.between(-1, 1)], missed * BOX)
+        square = centred.covariance(0, 0, missed * (1 - BOX))
+        units = square.root() * Range.between(self.radius, self.radius)
         half = (self._truncated.high - self._truncated.low) / 2
         moved = units + Range(-half, half)
         whole = Range.between(0, (self.upper - self.lower) / 2)
-        inside = (moved * Range.between(self.unit, self.unit)).within(whole)
-        return inside.where(known, whole)
+        return (moved * Range.between(self.unit, self.unit)).within(whole)
 
 
 @attrs.frozen
@@ -209,9 +278,9 @@ class Std(Variance):
         spread = np.sqrt(super().estimate(noisy))
         return spread if np.ndim(spread) else float(spread)
 
-    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
         """The range of the standard deviation."""
-        return self._spread(low, high).ends
+        return self._spread(noisy, law, missed).ends
 
 
 def _ratio(top: Array, bottom: Array) -> Array:

@@ -19,12 +19,13 @@ from mechanisms.tables.expressions.operands import Operand, operand_name, operan
 from mechanisms.tables.expressions.predicates import Where
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request, Term
+from mechanisms.tables.requests.signed import signed
 from mechanisms.tables.statistics.aggregates import Aggregate
-from mechanisms.tables.statistics.moments import counts
 from mechanisms.tables.statistics.ranges import Range
-from mechanisms.tables.statistics.signed import signed
+from mechanisms.tables.statistics.ratios import Centred, Sums
 from queryable.data.cells import Array
 from queryable.losses.numbers import shown
+from queryable.randomness.laws import Law
 from queryable.wording.quoting import quoted
 
 Bounds: TypeAlias = tuple[tuple[str, Fraction, Fraction], ...]
@@ -236,26 +237,25 @@ class Products(Aggregate):
             means[i, j] = (ratio + 1) / 2 if i == j else ratio
         return rows, means
 
-    def ranges(self, low: Array, high: Array) -> tuple[Any, dict[Any, Range]]:
-        """Whether there are rows, and the ranges of the means of the clipped numbers, in RADIUS.
+    def sums(self, noisy: Array, law: Law[int]) -> Sums:
+        """The released sums, in RADIUS.
 
         Truncation moves a number, which is then from -1 to 1, by at most t; so it moves a product
         of two by at most t + t' + t t'.
         """
-        least, most, known = counts(low[..., 0], high[..., 0], RADIUS**2)
-        count = Range.of(least, most)
         moved = [column.truncated for column in self.scaled]
-
-        def mean(place: int, by: Fraction) -> Range:
-            total = Range.of(low[..., place], high[..., place], RADIUS**2)
-            return (total / count + Range.between(-by, by)).within(Range.between(-1 - by, 1 + by))
-
-        means: dict[Any, Range] = {j: mean(1 + j, moved[j]) for j in range(len(self.operands))}
-        for place, (i, j) in enumerate(self.pairs, 1 + len(self.operands)):
+        each = [Fraction(0), *moved]
+        for i, j in self.pairs:
             by = moved[i] + moved[j] + moved[i] * moved[j]
-            if i == j:
-                half = Range.between(Fraction(1, 2), Fraction(1, 2))
-                means[i, j] = (mean(place, 2 * by) + Range.between(1, 1)) * half
-            else:
-                means[i, j] = mean(place, by)
-        return known, means
+            each.append(by * (2 if i == j else 1))
+        return Sums(noisy, law, RADIUS**2, tuple(each))
+
+    @property
+    def wholes(self) -> list[Range]:
+        """The ranges of the scaled numbers, in RADIUS, and so of their means."""
+        ends = (1 + each.truncated for each in self.scaled)
+        return [Range.between(-end, end) for end in ends]
+
+    def centred(self, noisy: Array, law: Law[int], missed: Fraction) -> Centred:
+        """The released sums by distances to the means; `missed` is that of each mean."""
+        return Centred.of(self.sums(noisy, law), self.pairs, self.wholes, missed)

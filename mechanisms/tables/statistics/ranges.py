@@ -6,6 +6,7 @@ operation can have rounded. Intervals of means and variances are computed with t
 
 from fractions import Fraction
 from math import inf, nextafter
+from sys import float_info
 from typing import Any, Self
 
 import attrs
@@ -42,6 +43,8 @@ def _quotient(top: int, bottom: int, side: int) -> float:
     try:
         nearest = top / bottom  # correctly rounded, whatever the sizes
     except OverflowError:
+        if side * top < 0:
+            return float_info.max if top > 0 else -float_info.max
         return inf if top > 0 else -inf
     numerator, denominator = nearest.as_integer_ratio()
     over = numerator * bottom - top * denominator
@@ -69,18 +72,35 @@ class Range:
         )
         return cls(np.asarray(least), np.asarray(most))
 
-    def __add__(self, other: "Range") -> "Range":
-        return _outward(self.low + other.low, self.high + other.high)
+    @classmethod
+    def of_floats(cls, values: Any) -> Self:
+        """Floats, each as the range of one number."""
+        return cls(np.asarray(values), np.asarray(values))
 
-    def __sub__(self, other: "Range") -> "Range":
-        return _outward(self.low - other.high, self.high - other.low)
+    def __add__(self, other: Any) -> "Range":
+        other = _range(other)
+        with np.errstate(all="ignore"):
+            return _outward(self.low + other.low, self.high + other.high)
 
-    def __mul__(self, other: "Range") -> "Range":
-        return self._with(other, np.multiply)
+    __radd__ = __add__
 
-    def __truediv__(self, other: "Range") -> "Range":
+    def __sub__(self, other: Any) -> "Range":
+        other = _range(other)
+        with np.errstate(all="ignore"):
+            return _outward(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Any) -> "Range":
+        return self._with(_range(other), np.multiply)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Range":
         """The quotients by positive numbers."""
-        return self._with(other, np.divide)
+        return self._with(_range(other), np.divide)
+
+    def reciprocal(self) -> "Range":
+        """One over positive numbers."""
+        return Range.between(1, 1) / self
 
     def _with(self, other: "Range", operation: Any) -> "Range":
         with np.errstate(all="ignore"):
@@ -93,11 +113,18 @@ class Range:
         corners = [np.where(np.isnan(corner), 0.0, corner) for corner in corners]
         return _outward(np.minimum.reduce(corners), np.maximum.reduce(corners))
 
+    @property
+    def size(self) -> "Range":
+        """The largest absolute value."""
+        return Range.of_floats(np.maximum(abs(self.low), abs(self.high)))
+
     def square(self) -> "Range":
         """The squares."""
         size = np.maximum(abs(self.low), abs(self.high))
         least = np.maximum(np.maximum(self.low, -self.high), 0.0)
-        return _outward(least * least, size * size).within(Range.between(0, 0), above=False)
+        with np.errstate(all="ignore"):
+            ends = least * least, size * size
+        return _outward(*ends).within(Range.between(0, 0), above=False)
 
     def root(self) -> "Range":
         """The square roots; of negative numbers 0."""
@@ -111,6 +138,14 @@ class Range:
             low, high = np.minimum(low, other.high), np.minimum(high, other.high)
         return Range(low, high)
 
+    def within_or(self, other: "Range") -> "Range":
+        """The numbers that are in another range too; an end that is no number is the other's.
+
+        Where there are none, the nearest number of the other range.
+        """
+        low, high = np.fmax(self.low, other.low), np.fmin(self.high, other.high)
+        return Range(np.minimum(low, other.high), np.maximum(high, other.low))
+
     def where(self, known: Any, otherwise: "Range") -> "Range":
         """This range where `known` holds, else another one."""
         return Range(
@@ -123,6 +158,10 @@ class Range:
         if np.ndim(self.low) == 0:
             return float(self.low), float(self.high)
         return self.low, self.high
+
+
+def _range(value: Any) -> Range:
+    return value if isinstance(value, Range) else Range.between(value, value)
 
 
 def _outward(low: Array, high: Array) -> Range:

@@ -1,10 +1,10 @@
 """`Covariance`, `Correlation` and `Regression`, computed from sums of products.
 
-Estimates and intervals are postprocessing of one released vector (`products`). Intervals enclose
-the estimate over the box of the noiseless sums: docs/tables/intervals.md says why they hold.
+Estimates and intervals are postprocessing of one released vector (`products`).
+docs/theory/proofs/weighted_noise.md says why the intervals hold.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,16 +16,14 @@ from mechanisms.tables.expressions.predicates import Where, where_field
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from mechanisms.tables.statistics.aggregates import per_field
-from mechanisms.tables.statistics.linear import product, rows, solved
-from mechanisms.tables.statistics.moments import counts
-from mechanisms.tables.statistics.products import RADIUS, Bounds, Products, bounds_of
+from mechanisms.tables.statistics.linear import product_entries, row_entries, solved
+from mechanisms.tables.statistics.products import Bounds, Products, bounds_of
 from mechanisms.tables.statistics.ranges import Range
+from mechanisms.tables.statistics.ratios import BOX, Sums
 from queryable.answers.estimates import Axis
 from queryable.data.cells import Array
-
-
-def _point(value: Fraction) -> Range:
-    return Range.between(value, value)
+from queryable.randomness.laws import Law
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen
@@ -76,13 +74,12 @@ class Covariance(Products):
         found = (means[0, 1] - means[0] * means[1]) * float(x.scale) * float(y.scale)
         return _number(np.clip(found, -most, most))
 
-    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
         """The range of the covariance; all that the bounds allow where there may be no row."""
-        known, means = self.ranges(low, high)
+        found = self.centred(noisy, law, missed * BOX / 3).covariance(0, 1, missed * (1 - BOX))
         x, y = self.scaled
         whole = Range.between(-x.half * y.half, x.half * y.half)
-        found = (means[0, 1] - means[0] * means[1]) * _point(x.scale * y.scale)
-        return found.within(whole).where(known, whole).ends
+        return (found * (x.scale * y.scale)).within(whole).ends
 
 
 @attrs.frozen
@@ -106,15 +103,10 @@ class Correlation(Covariance):
             found = (means[0, 1] - means[0] * means[1]) / np.sqrt(square)
         return _number(np.clip(found, -1, 1))
 
-    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
         """The range of the correlation; -1 to 1 where a variance may be 0."""
-        known, means = self.ranges(low, high)
-        one = Range.between(-1, 1)
-        x, y = (means[j, j] - means[j].square() for j in (0, 1))
-        positive = np.asarray(known) & (x.low > 0) & (y.low > 0)
-        spread = x.where(positive, _point(Fraction(1))) * y.where(positive, _point(Fraction(1)))
-        found = (means[0, 1] - means[0] * means[1]) / spread.root()
-        return found.within(one).where(positive, one).ends
+        centred = self.centred(noisy, law, missed * BOX / 5)
+        return centred.correlation(0, 1, missed * (1 - BOX)).ends
 
 
 def _several(value: Any) -> tuple[Operand, ...]:
@@ -135,13 +127,32 @@ class Regression(Products):
         bounds: public bounds by column, as for `Covariance`.
         where: which records, as for `Count`.
         per: the privacy unit, as for `Count`.
+        sampling: whether the answer also has intervals of the population that the rows are a
+            sample of, `interval(sampling=True)`, of the usual standard errors and the noise. They
+            are approximate: the residuals are taken to be alike in all rows and independent, and
+            the noise of the standard errors is left out. It takes the square of `y` too, so the
+            same loss buys a little less. A unit may then have one row, because rows of the same
+            person are not independent.
     """
 
+    holds = "of the noise and not of sampling, each by itself"
     y: Operand = attrs.field(converter=operand_of)
     x: tuple[Operand, ...] = attrs.field(converter=_several)
     bounds_by_column: Bounds = attrs.field(alias="bounds", converter=bounds_of)
     where: Where | None = attrs.field(default=None, converter=where_field)
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
+    has_sampling: bool = attrs.field(default=False, kw_only=True, alias="sampling")
+
+    @has_sampling.validator
+    def _of_single_rows(self, attribute: object, value: Any) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"sampling is {quoted(value)}; it should be True or False")
+        if value and self.per is not None and self.per.max_rows != 1:
+            raise ValueError(
+                "leave sampling out, or open the table with max_rows=1: rows of the same "
+                f"{self.per.column} are not independent, and the usual standard errors would be "
+                "too small"
+            )
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -150,8 +161,9 @@ class Regression(Products):
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """All but the square of y."""
-        return super().pairs[:-1]
+        """All; the square of y, which is the last, for sampling alone."""
+        pairs = super().pairs
+        return pairs if self.has_sampling else pairs[:-1]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -175,7 +187,15 @@ class Regression(Products):
         NaN if the number of rows is below 1, or if the noisy matrix of the normal equations is not
         positive definite: the columns of x are then too much alike for this noise.
         """
-        _, means = self.means(noisy)
+        matrix, right = self._normal_equations(self.means(noisy)[1])
+        found = np.full(right.shape, np.nan)
+        for place in np.ndindex(right.shape[:-1]):
+            if np.isfinite(matrix[place]).all() and np.linalg.eigvalsh(matrix[place])[0] > 0:
+                found[place] = np.linalg.solve(matrix[place], right[place])
+        return self._in_real_units(found)
+
+    def _normal_equations(self, means: Mapping[Any, Array]) -> tuple[Array, Array]:
+        """The matrix and the right side, divided by the number of rows."""
         size = len(self.x)
         matrix = np.empty((*np.shape(means[0]), size + 1, size + 1))
         right = np.empty((*np.shape(means[0]), size + 1))
@@ -185,11 +205,7 @@ class Regression(Products):
             right[..., i + 1] = means[i, size]
             for j in range(i, size):
                 matrix[..., i + 1, j + 1] = matrix[..., j + 1, i + 1] = means[i, j]
-        found = np.full(right.shape, np.nan)
-        for place in np.ndindex(right.shape[:-1]):
-            if np.isfinite(matrix[place]).all() and np.linalg.eigvalsh(matrix[place])[0] > 0:
-                found[place] = np.linalg.solve(matrix[place], right[place])
-        return self._in_real_units(found)
+        return matrix, right
 
     def _in_real_units(self, found: Array) -> Array:
         *x, y = self.scaled
@@ -200,26 +216,49 @@ class Regression(Products):
         real[..., 0] = float(y.middle) + found[..., 0] * float(y.scale) - real[..., 1:] @ middles
         return real
 
-    def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
-        """The range of each coefficient; infinite where the matrix may be singular."""
-        ends = np.empty((2, *low.shape[:-1], len(self.x) + 1))
-        for place in np.ndindex(low.shape[:-1]):
-            ends[(slice(None), *place)] = self._solved(low[place], high[place])
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """The range of each coefficient by itself; infinite where the matrix may be singular."""
+        ends = np.empty((2, *noisy.shape[:-1], len(self.x) + 1))
+        for place in np.ndindex(noisy.shape[:-1]):
+            ends[(slice(None), *place)] = self._solved(self.sums(noisy[place], law), missed)
         return ends[0], ends[1]
 
-    def _solved(self, low: Array, high: Array) -> Array:
-        least, most, known = counts(low[0], high[0], RADIUS**2)
-        if not known:
-            return np.array([[-np.inf], [np.inf]])
-        moved = [column.truncated for column in self.scaled]
+    def sampling(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """About the range if the rows are a sample: the usual interval, and the noise.
+
+        Both parts are added as independent ones. Infinite where the noisy sum of the squares of the
+        residuals is not positive.
+        """
+        from scipy.special import stdtrit
+
+        rows, means = self.means(noisy)
+        matrix, right = self._normal_equations(means)
+        free = rows - len(self.x) - 1
+        errors = np.full(right.shape, np.inf)
+        back = np.array([[float(each) for each in multiples] for _, multiples in self._back()])
+        for place in np.ndindex(right.shape[:-1]):
+            if np.isfinite(matrix[place]).all() and np.linalg.eigvalsh(matrix[place])[0] > 0:
+                inverse = np.linalg.inv(matrix[place])
+                left = means[len(self.x), len(self.x)][place]
+                left = left - right[place] @ inverse @ right[place]
+                if left > 0 and free[place] > 0:
+                    squares = np.diag(back @ inverse @ back.T) * left / free[place]
+                    errors[place] = -stdtrit(free[place], float(missed) / 2) * np.sqrt(squares)
+        estimate, (low, high) = self.estimate(noisy), self.interval(noisy, law, missed)
+        with np.errstate(invalid="ignore"):
+            below, above = (np.hypot(estimate - low, errors), np.hypot(high - estimate, errors))
+        return np.where(below < np.inf, estimate - below, -np.inf), np.where(
+            above < np.inf, estimate + above, np.inf
+        )
+
+    def _solved(self, sums: Sums, missed: Fraction) -> Array:
         size = len(self.x)
-        sums = [rows(int(least), int(most), size)]
-        for j, by in enumerate(moved, 1):
-            sums.append(product(0, j, *_ends_of(low[j], high[j], by * int(most)), size))
-        for place, (i, j) in enumerate(self.pairs, 1 + len(moved)):
-            by = (moved[i] + moved[j] + moved[i] * moved[j]) * int(most) * (2 if i == j else 1)
-            sums.append(product(i + 1, j + 1, *_ends_of(low[place], high[place], by), size))
-        return solved(sums, list(self._back()))
+        places = [(0, j) for j in range(1, size + 2)]
+        places += [(i + 1, j + 1) for i, j in super().pairs[:-1]]
+        entries = [row_entries(size), *(product_entries(i, j, size) for i, j in places)]
+        many = len(entries)
+        sums = attrs.evolve(sums, noisy=sums.noisy[..., :many], moved=sums.moved[:many])
+        return solved(sums, entries, list(self._back()), missed)
 
     def _back(self) -> Iterator[tuple[Fraction, list[Fraction]]]:
         """Each coefficient in real units: a constant, and multiples of the scaled coefficients."""
@@ -229,10 +268,6 @@ class Regression(Products):
         yield y.middle, [y.scale, *moved]
         for i, slope in enumerate(slopes):
             yield Fraction(0), [slope * (j == i + 1) for j in range(len(x) + 1)]
-
-
-def _ends_of(low: int, high: int, by: Fraction) -> tuple[Fraction, Fraction]:
-    return Fraction(int(low), RADIUS**2) - by, Fraction(int(high), RADIUS**2) + by
 
 
 def _number(value: Array) -> Any:

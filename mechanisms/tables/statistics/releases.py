@@ -5,8 +5,9 @@ what persons in the middle answer. Estimates and intervals are computed from noi
 public facts; they are postprocessing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import prod
 from typing import Any, Self
 
 import attrs
@@ -14,10 +15,13 @@ import numpy as np
 
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
-from mechanisms.tables.statistics.ranges import multiples
-from queryable.answers.estimates import Axis, Evidence
+from mechanisms.tables.statistics.ranges import multiples, quotients
+from queryable.answers.estimates import Axis
+from queryable.answers.evidence import Evidence
 from queryable.answers.half_widths import coordinates, half_width
+from queryable.answers.near import Near, Part
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
+from queryable.answers.notes import all_within_noise
 from queryable.answers.released import Released
 from queryable.checks.scales import scale_for
 from queryable.data.cells import Array
@@ -31,37 +35,51 @@ from queryable.losses import (
     Loss,
     Measure,
     PureDP,
-    measure_name,
 )
+from queryable.losses.conversions import gdp_to_discrete_gaussian
 from queryable.losses.loss import genuine
-from queryable.losses.numbers import Number, exact
+from queryable.losses.numbers import Number, positive
 from queryable.mechanism import Measurement
 from queryable.optional import guarantee as guarantee_of
 from queryable.randomness.coins import Coins
+from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
 from queryable.streams.contributions import PerRecord
 from queryable.wording.guarantees import Guarantee, documented
 from queryable.wording.quoting import quoted
 
-_LAPLACE = (PureDP, ApproxDP, GDP, FDP)
-"""Measures in which Laplace noise has a loss and Gaussian noise on the integers has none."""
+_LAPLACE = (PureDP, ApproxDP, FDP)
+"""Measures in which Laplace noise is added."""
+_NOTED = Fraction(19, 20)
+"""The confidence with which all groups are said to be within noise of 0."""
 
 
 class Estimable(IntegerStatistic):
     """An integer statistic with an estimate, intervals and labels.
 
     The estimate is computed from the noisy integers. By default it is each of them, times `step`.
+    Where `step` is None, `estimate` and `interval` are overridden.
     """
 
-    step: Fraction | None = Fraction(1)
-    """What one unit of an integer stands for in the estimate; None if the estimate is no multiple
-    of one integer, and then `estimate` and `bounds` are overridden."""
+    adds_up: bool = False
+    """Whether each estimate is a sum over other rows, so that estimates add up to that of all."""
 
     coordinates: int = 1
     """How many integers enter one estimate: the last axis of the answer, if there are several."""
 
+    @property
+    def is_near(self) -> bool:
+        """Whether `near` says how noise moves the estimate."""
+        return self.step is not None
+
     answers: type[Released] = Released
     """The class of its answers."""
+
+    holds: str = Evidence.holds
+    """What its intervals hold for, in words."""
+
+    has_sampling: bool = False
+    """Whether `sampling` gives intervals of the population that the rows are a sample of."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -77,6 +95,18 @@ class Estimable(IntegerStatistic):
         assert self.step is not None
         return multiples(noisy, self.step, 0)
 
+    def row_counts(self, noisy: Array) -> Array | None:
+        """The noisy integers that are 0 without noise where no row is counted; None if unknown.
+
+        Args:
+            noisy: Python integers, shaped as the answer.
+        """
+        return None if self.step is None else noisy
+
+    def notes(self, estimate: Any) -> Iterator[str]:
+        """What whoever reads the estimate may overlook; see `queryable.answers.notes`."""
+        return iter(())
+
     def bounds(self, low: Array, high: Array) -> tuple[Any, Any]:
         """The range of the estimate over all integers between `low` and `high`, rounded outward.
 
@@ -86,13 +116,44 @@ class Estimable(IntegerStatistic):
         assert self.step is not None
         return multiples(low, self.step, -1), multiples(high, self.step, 1)
 
+    def interval(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """The ends of an interval of each estimate, each by itself, rounded outward.
+
+        Args:
+            noisy: Python integers, shaped as the answer.
+            law: that of the noise of each, which is independent.
+            missed: the probability at most that an interval does not hold.
+        """
+        width = half_width(law, 1 - missed, self.coordinates)
+        return self.bounds(noisy - width, noisy + width)
+
+    def sampling(self, noisy: Array, law: Law[int], missed: Fraction) -> tuple[Any, Any]:
+        """About the interval if the rows are a sample; the arguments are those of `interval`."""
+        raise AssertionError("only asked if has_sampling")
+
+    def near(self, noisy: Array, law: Law[int], missed: Fraction, source: Any) -> Near | None:
+        """How noise moves each estimate, but for the probability `missed`; None if not known.
+
+        Args:
+            noisy, law: as for `interval`.
+            source: the answer that they are of.
+        """
+        if self.step is None:
+            return None
+        top, bottom = self.step.as_integer_ratio()
+        low, high = (quotients(noisy * top, bottom, side) for side in (-1, 1))
+        ends = (np.full((*low.shape, 1), multiples(1, self.step, side)) for side in (-1, 1))
+        places = np.arange(low.size).reshape((*low.shape, 1))
+        rest, infinite = np.zeros(low.shape), np.full(low.shape, np.inf)
+        return Near(low, high, (Part(source, law, places, *ends),), rest, -infinite, infinite)
+
     def measurement(
         self,
         measure: Measure,
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> Measurement[Released]:
         """This statistic with the noise that fits `measure`, as accurate or cheap as asked."""
@@ -103,9 +164,15 @@ class Estimable(IntegerStatistic):
                 f"give loss=.. instead of within: how accurate {self.public_name} is depends on "
                 "how many records there are"
             )
-        width = exact(within, "within") / self.step
         kind = Laplace if measure in _LAPLACE else Gaussian
-        return Release(kind(self, scale=scale_for(kind, self, width, confidence)))
+        stated = "0.95" if confidence is None else confidence
+        return Release(kind(self, scale=scale_for(kind, self, within, stated)))
+
+
+def is_pure(loss: Any, measure: Measure) -> bool:
+    """Whether Laplace noise is added for a loss, where losses are stated in `measure`."""
+    pure = isinstance(loss, PureDP) or (isinstance(loss, ApproxDP) and not loss.delta)
+    return pure or measure in _LAPLACE
 
 
 def _costing(
@@ -114,29 +181,15 @@ def _costing(
     """The mechanism with the least noise whose loss at `d_in` is at most `loss`."""
     if not isinstance(loss, Loss) or not genuine(loss):
         raise QueryError(f"loss is {quoted(loss)}; it should be a loss, such as ZCDP('1/100')")
-    pure = isinstance(loss, PureDP) or (isinstance(loss, ApproxDP) and not loss.delta)
-    if pure or measure in _LAPLACE:
-        if isinstance(loss, ApproxDP) and loss.delta:
-            raise QueryError(
-                f"give loss=ApproxDP({loss.epsilon}, 0): losses are stated in "
-                f"{measure_name(measure)} here, so Laplace noise is added, which has no use for "
-                "a delta"
-            )
-        return Laplace(statistic, epsilon=PureDP.within(loss).epsilon / d_in)
-    if isinstance(loss, Dominated):
-        return _dominated(statistic, loss, d_in)
+    if isinstance(loss, Dominated) and not loss.mu:
+        loss = PureDP(loss.epsilon)  # Laplace noise has no use for a delta, and is charged none
+    if is_pure(loss, measure):
+        pure = loss if isinstance(loss, ApproxDP) else PureDP.within(loss)  # charged no delta
+        return Laplace(statistic, epsilon=pure.epsilon / d_in)
+    if isinstance(loss, GDP | Dominated):
+        each = positive(loss.mu, "mu") / positive(statistic.l2 * d_in, "l2")
+        return Gaussian(statistic, variance=gdp_to_discrete_gaussian(each))
     return Gaussian(statistic, rho=ZCDP.within(loss).rho / d_in**2)
-
-
-def _dominated(statistic: IntegerStatistic, loss: Dominated, d_in: int) -> Gaussian:
-    """A Gaussian whose loss in `Dominated` has the mu of `loss`."""
-    if not loss.mu:
-        raise QueryError(f"give a loss with a mu above 0: {loss} admits no Gaussian noise")
-    found = Gaussian(statistic, variance=(statistic.l2 * d_in / loss.mu) ** 2 + 4)
-    needed = found.privacy_map(d_in, Dominated)
-    if not needed <= loss:
-        raise QueryError(f"give a loss of at least {needed}: {loss} is below what this mu needs")
-    return found
 
 
 @attrs.frozen
@@ -211,6 +264,11 @@ class Release(Measurement[Released]):
         """As for the mechanism."""
         return self.mechanism.public_name
 
+    @property
+    def answer_unit(self) -> Fraction | None:
+        """The step of the statistic."""
+        return self.statistic.step
+
     def added_noise(self) -> Noise:
         """As for the mechanism: the noise of the integers that the estimate is computed from."""
         return self.mechanism.added_noise()
@@ -220,22 +278,71 @@ class Release(Measurement[Released]):
 class Noisy(Evidence):
     """Noisy integers, and the statistic that an estimate is computed from them by.
 
-    The integers without noise are in the box around the noisy ones with the stated confidence, all
-    coordinates of one estimate at once. If they are, the estimate without noise is in its range
-    over the box.
+    See `Estimable.interval`.
     """
 
     statistic: Estimable
     noisy: NoisyInt | NoisyArray = attrs.field(eq=attrs.cmp_using(eq=np.array_equal))
 
-    def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:
-        """The range of the estimate over the box of the noiseless integers."""
-        law, shape = self.noisy.noise, self.statistic.shape
+    @property
+    def adds_up(self) -> bool:  # type: ignore[override]
+        """As for the statistic."""
+        return self.statistic.adds_up
+
+    @property
+    def sources(self) -> tuple[Any, ...]:
+        """The noisy integers, if the statistic says how their noise moves the estimate."""
+        return (self.noisy,) if self.statistic.is_near else ()
+
+    def near(self, missed: Fraction) -> Near | None:
+        """The statistic's."""
+        law = self.noisy.noise
         assert law is not None
-        many = coordinates(shape) if simultaneous else self.statistic.coordinates
-        width = half_width(law, confidence, many)
-        values = np.array(self.noisy, dtype=object)
-        return self.statistic.bounds(values - width, values + width)
+        return self.statistic.near(np.array(self.noisy, dtype=object), law, missed, self.noisy)
+
+    @property
+    def holds(self) -> str:  # type: ignore[override]
+        """The statistic's."""
+        return self.statistic.holds
+
+    @property
+    def has_sampling(self) -> bool:
+        """The statistic's."""
+        return self.statistic.has_sampling
+
+    def notes(self, estimate: Any) -> tuple[str, ...]:
+        """The statistic's, and whether no group is known to have a row."""
+        law, statistic = self.noisy.noise, self.statistic
+        assert law is not None
+        sizes = statistic.row_counts(np.array(self.noisy, dtype=object)) if statistic.axes else None
+        if sizes is None:
+            return (*statistic.notes(estimate),)
+        width = half_width(law, _NOTED, sizes.size)
+        return (*all_within_noise(sizes, width), *statistic.notes(estimate))
+
+    def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:
+        """The statistic's; for all estimates at once by their joint law or the union bound."""
+        law, statistic = self.noisy.noise, self.statistic
+        assert law is not None
+        values, many = np.array(self.noisy, dtype=object), coordinates(statistic.shape)
+        if simultaneous and statistic.coordinates == 1:
+            width = half_width(law, confidence, many)
+            return statistic.bounds(values - width, values + width)
+        return statistic.interval(values, law, self._missed(confidence, simultaneous))
+
+    def sampling(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:
+        """The statistic's; for all estimates at once by the union bound."""
+        law, statistic = self.noisy.noise, self.statistic
+        if not statistic.has_sampling:
+            return super().sampling(confidence, simultaneous=simultaneous)
+        assert law is not None
+        missed = self._missed(confidence, simultaneous)
+        return statistic.sampling(np.array(self.noisy, dtype=object), law, missed)
+
+    def _missed(self, confidence: Fraction, simultaneous: bool) -> Fraction:
+        """What an estimate's interval may miss."""
+        estimates = prod(len(axis.values) for axis in self.statistic.axes)
+        return (1 - confidence) / (estimates if simultaneous else 1)
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
 """What the counts of keys that were shown say: the evidence of `ReleasedKeys`."""
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from mechanisms.sampling.integers import added
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.thresholds import MOST_THRESHOLD, KeyNoise, half_line, least_counts
-from queryable.answers.estimates import Evidence
+from queryable.answers.evidence import Evidence
 from queryable.answers.values import Value
 from queryable.data.cells import Array
 from queryable.losses.numbers import natural, shown
@@ -52,7 +52,7 @@ class Shown(Evidence):
             because there were too many, one more than their largest noisy count.
     """
 
-    holds: ClassVar[str] = "each by itself, given which keys are shown"
+    holds = "each by itself, given which keys are shown"
 
     noise: KeyNoise = attrs.field(converter=noise_field)
     threshold: int = attrs.field(converter=threshold_field)

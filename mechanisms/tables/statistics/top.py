@@ -16,7 +16,8 @@ from mechanisms.tables.requests.request import Request
 from mechanisms.tables.requests.wording import in_full
 from mechanisms.tables.statistics.aggregates import per_field
 from mechanisms.tables.statistics.counts import Histogram
-from queryable.answers.estimates import Axis, Evidence
+from queryable.answers.estimates import Axis
+from queryable.answers.evidence import Evidence
 from queryable.answers.released import Released
 from queryable.answers.values import Value, array_of
 from queryable.effort import Effort
@@ -59,8 +60,8 @@ class Top(Releasable):
         """Check k against the categories."""
         if not 1 <= self.k <= len(self.categories):
             raise ValueError(
-                f"k is {self.k}; it should be between 1 and {len(self.categories)}, the number of "
-                "categories"
+                f"k is {quoted(self.k)}; it should be between 1 and {len(self.categories)}, the "
+                "number of categories"
             )
 
     @property
@@ -84,7 +85,7 @@ class Top(Releasable):
         d_in: int,
         *,
         within: Number | None = None,
-        confidence: Number | None = "0.95",
+        confidence: Number | None = None,
         loss: Loss | None = None,
     ) -> "PrivateTop":
         """The mechanism that chooses the categories at a loss; `Queryable.release` launches it.

@@ -1,22 +1,25 @@
 """`CountUnits` and `UnitSizes`: privacy units counted, and their numbers of rows.
 
 A unit is counted once, however many rows it has, so all rows of a unit are looked at: `max_rows`
-does not apply.
+does not apply. Both are about one value of each unit, its number of rows (`PerUnit`).
 """
 
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import attrs
 import numpy as np
 
+from mechanisms.tables.expressions.operands import PerUnit, per_units
 from mechanisms.tables.expressions.predicates import Where, where_field
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
-from mechanisms.tables.requests.request import Request, Term
+from mechanisms.tables.requests.request import Bins, Request, Term
 from mechanisms.tables.statistics.aggregates import Aggregate, sums
-from queryable.answers.estimates import Evidence
+from queryable.answers.estimates import Axis, Bin
+from queryable.answers.evidence import Evidence
 from queryable.answers.released import Released
 from queryable.answers.values import Value
 from queryable.data.cells import Array
@@ -33,6 +36,21 @@ def _per(value: Any) -> PrivacyUnit:
     return value
 
 
+def _of_rows(value: Any) -> Where | None:
+    where = where_field(value)
+    if next(per_units(where), None) is not None:
+        raise TypeError(
+            "give a condition on rows: for one on units write visits.count(condition), as in "
+            'visits.count(visits.per_unit("count") > 1)'
+        )
+    return where
+
+
+def _rows(most: int, where: Where | None) -> PerUnit:
+    """The number of a unit's rows, or that many."""
+    return PerUnit("count", None, Fraction(0), Fraction(most), where=where)
+
+
 @sums
 @attrs.frozen
 class CountUnits(Aggregate):
@@ -47,7 +65,7 @@ class CountUnits(Aggregate):
         Claim: adding or removing a unit moves the count by at most 1; in groups, at most `groups`
             counts by 1 each, with `groups` the smaller of `per.groups` and how many groups there
             are.
-        Theorem: docs/tables/units.md, contribution bounding, counting units.
+        Theorem: docs/tables/units.md, contribution bounding, values of units.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
 
     Args:
@@ -55,7 +73,7 @@ class CountUnits(Aggregate):
         per: the privacy unit that is counted, `table.unit`.
     """
 
-    where: Where | None = attrs.field(default=None, converter=where_field)
+    where: Where | None = attrs.field(default=None, converter=_of_rows)
     per: PrivacyUnit = attrs.field(kw_only=True, converter=_per)
 
     shape = None
@@ -70,7 +88,7 @@ class CountUnits(Aggregate):
     @property
     def request(self) -> Request:
         """The number of units with at least one row."""
-        return Request((Term(),), self.where, per=self.per, sizes=(1,))
+        return Request((Term(_rows(1, self.where)),), per=self.per)
 
     def combined(self, totals: Array) -> Array:
         """The count."""
@@ -162,7 +180,7 @@ class UnitSizes(Aggregate):
 
     Privacy:
         Claim: adding or removing a unit moves one number by 1; in groups, as for `CountUnits`.
-        Theorem: docs/tables/units.md, contribution bounding, counting units.
+        Theorem: docs/tables/units.md, contribution bounding, values of units.
         Checked by: tests/unit/mechanisms/tables/test_table_sensitivity.py
 
     Args:
@@ -172,7 +190,7 @@ class UnitSizes(Aggregate):
     """
 
     limits: tuple[int, ...] = attrs.field(converter=_limits)
-    where: Where | None = attrs.field(default=None, converter=where_field)
+    where: Where | None = attrs.field(default=None, converter=_of_rows)
     per: PrivacyUnit = attrs.field(kw_only=True, converter=_per)
 
     largest = (1,)
@@ -190,14 +208,17 @@ class UnitSizes(Aggregate):
         return f"Count of distinct {self.per.column} by number of rows"
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """The smallest number of rows of the units in each entry."""
-        return (1, *(limit + 1 for limit in self.limits))
-
-    @property
     def request(self) -> Request:
         """The number of units by their number of rows."""
-        return Request((Term(),), self.where, per=self.per, sizes=self.sizes)
+        more = tuple((">", limit) for limit in self.limits)
+        rows = _rows(self.limits[-1] + 1, self.where)
+        return Request((Term(),), by=(Bins(rows, more, bounded=False),), per=self.per)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The intervals of numbers of rows."""
+        ends = (1, *(limit + 1 for limit in self.limits), inf)
+        return (Axis(("number of rows",), tuple((Bin(*each),) for each in pairwise(ends))),)
 
     def combined(self, totals: Array) -> Array:
         """The numbers of units."""

@@ -32,7 +32,7 @@ def hashable(value: Any) -> Hashable:
 
 def _key(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
-        return _key(tuple(value.tolist()))
+        return _key(tuple(value.reshape(-1).tolist() if not value.ndim else value.tolist()))
     if isinstance(value, dict):
         return ("dict", frozenset((_key(k), _key(v)) for k, v in value.items()))
     if isinstance(value, set):

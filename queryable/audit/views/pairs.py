@@ -16,6 +16,7 @@ from queryable.losses import Loss, Measure
 from queryable.mechanism import Answer, InteractiveMechanism, Query
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.view import Exchange, View
+from queryable.wording.quoting import quoted
 
 
 @attrs.frozen
@@ -90,7 +91,7 @@ def require_side(side: Any) -> int:
         ValueError: it is neither.
     """
     if type(side) is not int or side not in (0, 1):
-        raise ValueError(f"side should be 0 for x or 1 for x'; it is {side!r}")
+        raise ValueError(f"side should be 0 for x or 1 for x'; it is {quoted(side)}")
     return side
 
 

@@ -156,7 +156,6 @@ def test_a_users_rule_needs_a_stated_theorem(made: Any) -> None:
 
 @pytest.mark.parametrize("rule", [Vouched(), Stated("Theorem 7 of Somebody 2025")])
 def test_a_rule_with_a_stated_theorem_is_accepted(rule: Any) -> None:
-    """`explain` says that the author of the rule states the theorem."""
     filtered = FiltCon(PureDP(1), rule)
     state, _ = filtered.init(None)
     assert isinstance(filtered.step(state, Launch(Toy()))[1], Launched)
@@ -214,6 +213,14 @@ def test_noninteractive_children_compose_as_sequential_ones() -> None:
     """The theorems on sequential composition are about noninteractive mechanisms."""
     assert Filt(ZCDP(1)).proof.column is CompositionKind.SEQUENTIAL
     assert FiltCon(ZCDP(1)).proof.column is CompositionKind.ADAPTIVE
+    # By Lemma 2.19 a filter made of an accumulator is valid if the accumulator is.
+    odometer = LinearOdometer("1e-6", 1)
+    assert FiltCon(ApproxDP(1, "1e-6"), filter_of(odometer)).proof.cell == (
+        OdomCon(ZCDP, odometer).proof.cell
+    )
+    assert ask(
+        accumulator_of(ViaZCDP(), ApproxDP, "1e-6"), ApproxZCDP, CompositionKind.ADAPTIVE
+    ).cell == (ask(ViaZCDP(), ApproxZCDP, CompositionKind.ADAPTIVE).cell)
 
 
 def test_advice_names_what_the_table_admits() -> None:
@@ -228,17 +235,6 @@ def test_advice_names_what_the_table_admits() -> None:
     with pytest.raises(PrivacyClaimError) as open_case:
         Queryable(FiltCon(PureDP(1)), None).launch(UNCOINED)
     assert "budget of ApproxZCDP" not in str(open_case.value)
-
-
-def test_a_filter_of_an_accumulator_is_as_proven_as_the_accumulator() -> None:
-    """By Lemma 2.19 a filter made of an accumulator is valid if the accumulator is."""
-    odometer = LinearOdometer("1e-6", 1)
-    assert FiltCon(ApproxDP(1, "1e-6"), filter_of(odometer)).proof.cell == (
-        OdomCon(ZCDP, odometer).proof.cell
-    )
-    assert ask(
-        accumulator_of(ViaZCDP(), ApproxDP, "1e-6"), ApproxZCDP, CompositionKind.ADAPTIVE
-    ).cell == (ask(ViaZCDP(), ApproxZCDP, CompositionKind.ADAPTIVE).cell)
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""A launch is admitted exactly if its cell in the table of theorems names a theorem."""
+"""The table of what is proven, and its verdicts."""
 
 from contextlib import suppress
 from typing import Any
@@ -32,10 +32,16 @@ from composition.verdicts import (
     Row,
     Unproven,
     Way,
+    has_coin,
+    kind_name,
+    kind_of,
+    loss_class,
 )
 from queryable import (
     FDP,
+    RDP,
     SYSTEM,
+    ZCDP,
     ApproxDP,
     ApproxZCDP,
     Ask,
@@ -48,9 +54,10 @@ from queryable import (
     Update,
     explain,
 )
+from queryable.losses import RenyiCurve
 from queryable.streams.levels import Growth
 from tests.instances import BUDGETS, SMALL, rule_for
-from tests.strategies import RandomWord, Toy
+from tests.strategies import Courier, RandomWord, Toy
 
 NO = Unproven("whether this holds is open", "do something else")
 
@@ -235,10 +242,7 @@ def test_every_combination_has_one_row() -> None:
         (kind, rule) for _, kind, rule, column in ENTRIES if column is CompositionKind.FIXED
     ]
     assert len(set(combinations)) == len(combinations)
-
-
-def test_every_row_has_a_verdict_for_each_kind() -> None:
-    """A cell names its theorem, or the open problem and an alternative, or why it is not run."""
+    # A cell names its theorem, or the open problem and an alternative, or why it is not run.
     for row in VALIDITY:
         for column in CompositionKind:
             cell = row.cell(column)
@@ -254,7 +258,6 @@ def test_every_row_has_a_verdict_for_each_kind() -> None:
 
 
 def test_the_table_is_printed_for_the_readme() -> None:
-    """One line for each row, refusals marked, and a note for each condition."""
     table, *notes = as_markdown().split("\n\n")
     lines = table.splitlines()
     assert len(lines) == 2 + len(VALIDITY)
@@ -266,3 +269,35 @@ def test_the_table_is_printed_for_the_readme() -> None:
         "*a coin pays the delta*",
         "*the claim holds from every history*",
     ]
+
+
+COINED: list[tuple[Any, bool]] = [
+    (Toy(ApproxZCDP("0.1", 0)), True),
+    (Toy(ApproxDP("0.1", "1e-9")), True),
+    (Toy(PureDP("0.1")), True),
+    (Toy(ZCDP("0.1")), True),
+    (RandomWord(ApproxZCDP("0.1", "1e-9")), True),
+    (Courier() @ RandomWord(ApproxZCDP("0.1", "1e-9")), True),
+    (FiltCon(ApproxZCDP("0.1", "1e-9")), True),
+    (Toy(ApproxZCDP("0.1", "1e-9")), False),
+    (Courier() @ Toy(ApproxZCDP("0.1", "1e-9")), False),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "coined"), COINED)
+def test_where_the_delta_comes_from(mechanism: Any, coined: bool) -> None:
+    """Children interleave if delta comes from (epsilon, delta)-DP or a coin, or is 0."""
+    assert has_coin(mechanism, 1) is coined
+
+
+@pytest.mark.parametrize(
+    ("measure", "name", "loss"),
+    [
+        (ZCDP, "ZCDP", ZCDP),
+        (RDP.at(8), "RDP.at(alpha)", RDP),
+        (RDP.at(2, 8), "RDP.at(alphas)", RenyiCurve),
+    ],
+)
+def test_kinds_of_measures(measure: Any, name: str, loss: Any) -> None:
+    assert kind_name(kind_of(measure)) == name
+    assert loss_class(kind_of(measure)) is loss

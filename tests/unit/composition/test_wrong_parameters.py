@@ -10,6 +10,7 @@ from composition import (
     ConComp,
     ExPost,
     FiltCon,
+    FiltSeq,
     Individual,
     Menu,
     OdomCon,
@@ -43,7 +44,7 @@ from queryable import (
 )
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from tests.strategies import Toy
-from tests.wrong import rows
+from tests.wrong import EITHER, named, rows
 
 WRONG = rows(
     # compositors/blocks/test_pacing
@@ -64,6 +65,20 @@ WRONG = rows(
     (TypeError, "key", lambda key: Partition(key, ["a"]), [None, 3, ["k"]]),
     # compositors/individual/test_individual
     ((ValueError, TypeError), "rho", Individual, [0, -1, "x", None, float("nan"), True]),
+    # compositors/test_adaptive
+    (EITHER, "d_in", named(FiltCon, PureDP(1)), [{"d_in": each} for each in (0, True, -1, "1")]),
+    (
+        EITHER,
+        "most|max",
+        named(FiltSeq, PureDP(1)),
+        [{"max_mechanisms": -1}, {"max_mechanisms": True}],
+    ),
+    (
+        EITHER,
+        "depth",
+        named(FiltCon, PureDP(1)),
+        [{"max_depth": each} for each in (-1, 151, float("nan"))],
+    ),
     # compositors/test_claims
     (
         PrivacyClaimError,
@@ -82,11 +97,7 @@ WRONG = rows(
         "^add noise to the statistic, as in release.* alone is exact",
         lambda: parsed(Launch(Statistic(len, l1=1, l2=1))),
     ),
-    (
-        QueryError,
-        "^write RandomizedResponse.* alone is exact",
-        lambda: parsed(Launch(Bit(bool))),
-    ),
+    (QueryError, "^write RandomizedResponse.* alone is exact", lambda: parsed(Launch(Bit(bool)))),
     (QueryError, "expected a Launch", lambda: parsed(Toy())),
     (
         PrivacyClaimError,

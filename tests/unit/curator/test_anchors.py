@@ -11,21 +11,12 @@ from typing import Any
 import pytest
 
 import curator
-from composition import ConComp, ExPost, FiltCon, FiltSeq, Odom, OdomCon, ViaRenyi
+import mechanisms as m
+from composition import ConComp, ExPost, FiltCon, FiltSeq, OdomCon, ViaRenyi
 from curator import Anchor, AnchorError, LedgerError, SealedError
 from curator.lost import Lost
 from curator.moorings import Mooring
 from curator.verify import verify
-from mechanisms import (
-    AbsoluteError,
-    Count,
-    Gaussian,
-    LaplaceNoiseReduction,
-    Refine,
-    SparseVector,
-    Until,
-    column,
-)
 from queryable import ZCDP, ApproxDP, Launch, PrivacyLossQuery, PureDP, Queryable, QueryError
 from queryable.errors import HandleError
 from queryable.messages import LaunchMany
@@ -37,8 +28,8 @@ from tests.strategies import RandomBits, RandomWord
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 DATA = {"age": [31, 47, 62] * 20}
-OLD = Count(column("age") >= 40)
-NOISY = Gaussian(OLD, rho="1/50")
+OLD = m.Count(m.column("age") >= 40)
+NOISY = m.Gaussian(OLD, rho="1/50")
 ROOT = FiltCon(ZCDP(1))
 
 
@@ -53,14 +44,6 @@ def opened(ledger: Any, anchor: Any, mechanism: Any = ROOT, **more: Any) -> Quer
     return curator.open(
         ledger, mechanism, DATA, name="visits", key=KEY, codec=STORED, anchor=anchor, **more
     )
-
-
-def copied(ledger: MemoryLedger, events: int | None = None) -> MemoryLedger:
-    """A copy with the first events."""
-    copy = MemoryLedger()
-    copy.events = {root: [*found][:events] for root, found in ledger.events.items()}
-    copy.epochs = {**ledger.epochs}
-    return copy
 
 
 def bound(path: Path) -> Any:
@@ -99,13 +82,13 @@ def test_the_anchor_is_written_before_data_are_read(
     """If it cannot be, nothing is read; the message is run when the root is opened again."""
     ledger = MemoryLedger()
     table, marks = opened(ledger, path), list[int]()
-    real = Gaussian.release
+    real = m.Gaussian.release
 
     def release(self: Any, dataset: Any, coins: Any) -> Any:
         marks.append(Anchor(path).marks()["visits"].seq)
         return real(self, dataset, coins)
 
-    monkeypatch.setattr(Gaussian, "release", release)
+    monkeypatch.setattr(m.Gaussian, "release", release)
     table.launch(NOISY)
     assert marks == [len(ledger.events["visits"]) - 1]  # the intent
     path.with_name("anchor.new").mkdir()  # in the way of the next write
@@ -123,11 +106,11 @@ def test_the_anchor_is_written_before_data_are_read(
 def test_an_old_copy_is_sealed_until_it_is_charged(path: Path) -> None:
     ledger = MemoryLedger()
     table = opened(ledger, path)
-    search = table.launch(SparseVector(30, epsilon="1/10", cutoff=9), name="search")
+    search = table.launch(m.SparseVector(30, epsilon="1/10", cutoff=9), name="search")
     noisy = table.launch(NOISY, name="old")
     loss = table.privacy_loss()
-    old = copied(ledger)
-    table.launch(Gaussian(OLD, rho="1/2"))
+    old = ledger.copy()
+    table.launch(m.Gaussian(OLD, rho="1/2"))
     search(OLD)
     spent = table.privacy_loss()
     appends = old.appends
@@ -154,7 +137,7 @@ def test_a_message_under_way_in_an_old_copy_fails(path: Path) -> None:
     ledger = MemoryLedger()
     table = opened(ledger, path)
     table.launch(NOISY)
-    old = copied(ledger, len(ledger.events["visits"]) - 1)
+    old = ledger.copy(len(ledger.events["visits"]) - 1)
     table.launch(NOISY)
     restored = opened(old, path, charge_to_anchor=True)
     assert "failed" in restored.tree()
@@ -179,7 +162,7 @@ def test_two_roots_share_an_anchor(path: Path) -> None:
         "a": (Fraction(1, 50),),
         "b": (Fraction(1, 25),),
     }
-    old = copied(ledger, 3)
+    old = ledger.copy(3)
     curator.open(old, ROOT, DATA, name="a", key=KEY, anchor=path)
     with pytest.raises(SealedError):
         curator.open(old, ROOT, DATA, name="b", key=KEY, anchor=path)
@@ -242,7 +225,7 @@ def test_every_account_is_charged_or_sealed_for_good(path: Path, mechanism: Any)
     table = opened(ledger, path, mechanism)
     word = RandomWord(PureDP("0.01"))
     table.launch(word)
-    old = copied(ledger)
+    old = ledger.copy()
     for _ in range(3):
         table.launch(word)
     spent = table.ask(PrivacyLossQuery())
@@ -273,7 +256,7 @@ def test_what_cannot_be_charged_is_sealed_for_good(path: Path, mechanism: Any) -
         table.launch(RandomBits())
     asked = table if isinstance(mechanism, RandomBits) else table.children[0]
     asked("bits")
-    old = copied(ledger)
+    old = ledger.copy()
     asked("bits")
     loss = old.events
     for _ in range(2):
@@ -284,36 +267,24 @@ def test_what_cannot_be_charged_is_sealed_for_good(path: Path, mechanism: Any) -
     (asked if isinstance(mechanism, RandomBits) else asked.children[0])("bits")
 
 
-def writes(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The marks that are written, as they come."""
-    found = list[Any]()
-    real = Anchor.put
-
-    def put(self: Anchor, root: str, known: Any, mark: Any) -> None:
-        found.append(mark)
-        real(self, root, known, mark)
-
-    monkeypatch.setattr(Anchor, "put", put)
-    return found
-
-
 def test_a_bound_that_is_raised_in_blocks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches at the root write the anchor once a block; messages to children always do."""
-    anchor, ledger = Anchor(path, block=ZCDP("1/10")), MemoryLedger()
-    found = writes(path, monkeypatch)
+    anchor, ledger, found = Anchor(path, block=ZCDP("1/10")), MemoryLedger(), list[Any]()
+    real = Anchor.put
+    monkeypatch.setattr(Anchor, "put", lambda *given: found.append(given[-1]) or real(*given))
     table = opened(ledger, anchor)
     found.clear()
     for _ in range(20):
         table.launch(NOISY)
     assert len(found) == 4  # each covers a launch of 1/50, and 5 more
-    search = table.launch(SparseVector(30, epsilon="1/10", cutoff=9))
+    search = table.launch(m.SparseVector(30, epsilon="1/10", cutoff=9))
     team = table.launch(FiltCon(ZCDP("1/10")))
     found.clear()
     search(OLD)
     team.launch(NOISY)
     assert len(found) == 2
     loss = table.privacy_loss()
-    crashed = copied(ledger)
+    crashed = ledger.copy()
     with pytest.raises(SealedError, match="raised ahead"):
         opened(crashed, anchor)
     again = opened(crashed, anchor, charge_to_anchor=True)
@@ -339,8 +310,8 @@ def test_a_launch_that_retires_others_is_always_marked(path: Path) -> None:
     """Otherwise a child that a lost launch retired would go on."""
     anchor, ledger = Anchor(path, block=ZCDP("1/10")), MemoryLedger()
     table = opened(ledger, anchor, FiltSeq(ZCDP(1)))
-    table.launch(SparseVector(30, epsilon="1/10", cutoff=9))
-    old = copied(ledger)
+    table.launch(m.SparseVector(30, epsilon="1/10", cutoff=9))
+    old = ledger.copy()
     table.launch(NOISY)
     with pytest.raises(SealedError, match="old copy"):
         opened(old, anchor, FiltSeq(ZCDP(1)))
@@ -350,13 +321,13 @@ def test_what_children_cost_as_they_answer_is_covered(path: Path) -> None:
     """An old copy from before the answers is charged for them; the newest one goes on."""
     ledger, root = MemoryLedger(), ExPost(PureDP(5))
     table = opened(ledger, path, root)
-    child = table.launch(LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
-    old = copied(ledger)
+    child = table.launch(m.LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
+    old = ledger.copy()
     assert bound(path) == (0,)
-    child(Refine())
+    child(m.Refine())
     assert bound(path) == (Fraction(1, 10),)
-    child(Refine())
-    child(Refine())
+    child(m.Refine())
+    child(m.Refine())
     assert bound(path) == (2,)
     assert opened(ledger, path, root).privacy_loss().epsilon == 2  # type: ignore[union-attr]
     charged = opened(old, path, root, charge_to_anchor=True)
@@ -366,8 +337,10 @@ def test_what_children_cost_as_they_answer_is_covered(path: Path) -> None:
 def test_the_bound_is_the_worst_case_until_the_answer_tells_less(path: Path) -> None:
     ledger, root = MemoryLedger(), ExPost(PureDP(5))
     table = opened(ledger, path, root)
-    child = table.launch(LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
-    query = Until(AbsoluteError(10**6))  # the first step is enough; the last one is the worst case
+    child = table.launch(m.LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
+    query = m.Until(
+        m.AbsoluteError(10**6)
+    )  # the first step is enough; the last one is the worst case
     ledger.crash_at = ledger.appends + 1
     with pytest.raises(Crash):
         child(query)
@@ -377,7 +350,7 @@ def test_the_bound_is_the_worst_case_until_the_answer_tells_less(path: Path) -> 
         opened(ledger, path, root)
     table = opened(ledger, path, root, charge_to_anchor=True)
     assert table.privacy_loss().epsilon == 2  # type: ignore[union-attr]
-    second = table.launch(LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
+    second = table.launch(m.LaplaceNoiseReduction(OLD, epsilons=["1/10", 1, 2]))
     second(query)
     assert bound(path) == (Fraction(21, 10),)
 
@@ -389,7 +362,7 @@ def test_a_message_that_runs_again_covers_those_before_it(
     ledger, real = MemoryLedger(), Mooring.keep
     table = opened(ledger, path)
     table.launch(NOISY)
-    old = copied(ledger)
+    old = ledger.copy()
 
     def crash(*_: Any, **__: Any) -> None:
         raise Crash
@@ -409,21 +382,13 @@ def test_a_message_that_runs_again_covers_those_before_it(
     assert opened(old, path, charge_to_anchor=True).privacy_loss() == ZCDP("13/25")
 
 
-def test_wrong_blocks() -> None:
-    with pytest.raises(TypeError, match="block should be a loss"):
-        Anchor("a", block="1/10")
-    for root in (ROOT, Odom(ZCDP)):
-        with pytest.raises(ValueError, match=r"block is PureDP.*ZCDP"):
-            opened(MemoryLedger(), Anchor("/tmp/never-written", block=PureDP(1)), root)
-
-
 def test_what_is_lost_reads_nothing_and_is_charged() -> None:
     lost = Lost(ZCDP("1/50"), 2)
     assert lost.privacy_map(0) == ZCDP(0)
     assert lost.privacy_map(1) == lost.privacy_map(2) == ZCDP("1/50")
     assert lost.privacy_map(3) == ZCDP("4/50")
     table = Queryable(FiltCon(ZCDP(1), d_in=2), DATA)
-    search = table.launch(SparseVector(30, epsilon="1/10", cutoff=9))
+    search = table.launch(m.SparseVector(30, epsilon="1/10", cutoff=9))
     with pytest.raises(QueryError, match="retires the others alone"):
         table._root.tell((), LaunchMany([Launch(lost), Launch(NOISY)]))
     before = table.privacy_loss()

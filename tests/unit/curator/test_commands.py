@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from composition import FiltCon
 from curator import commands
 from curator.keys import make_key
 from curator.ledgers import BrokenChainError, LedgerError
-from mechanisms import Count, Laplace
+from curator.owner import orders
+from mechanisms import Count, Gaussian, Laplace
 from queryable import ZCDP, PureDP
 
 ROOT = Path(__file__).parents[3]
@@ -135,14 +137,11 @@ def test_each_line_of_the_initial_configuration_has_a_comment(tmp_path: Path) ->
             curator.read_configuration(stated)
 
 
-def test_status_has_a_line_for_each_root(path: str) -> None:
+def test_a_line_for_each_root_and_each_event(path: str) -> None:
     calls, spent, visits, _ = commands.status(path).splitlines()
     assert spent == "  spent PureDP(epsilon=0.1) of PureDP(epsilon=1)"
     assert calls.startswith("calls: 4 events, 1 message, 1 charge computed again, 1 compared")
     assert visits.startswith("visits: ")
-
-
-def test_show_has_a_line_for_each_event(path: str) -> None:
     lines = commands.show(path, "visits").splitlines()
     assert [line.split()[1] for line in lines] == ["opened", "answer", "intent", "answer"]
     assert "laplace/1" in lines[2]
@@ -216,6 +215,57 @@ def test_wrong_names_are_told(path: str, tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
+def test_a_report_says_who_asked_what_and_when(tmp_path: Path) -> None:
+    """Without data and key, of a configuration with grants, and of the handle that is open."""
+    folder = tmp_path / "clinic"
+    commands.init(folder)
+    stated = folder / "curator.toml"
+    (folder / "visits.csv").write_text("patient,age\n" + "".join(f"{i},{i}\n" for i in range(50)))
+    orders.add_analyst(stated, "ada")
+    orders.grant(stated, "visits", "ada", zcdp="1/100")
+    text = stated.read_text()
+    place = text.index("[datasets.visits]")
+    stated.write_text(f"{text}\n{text[place:].replace('datasets.visits', 'datasets.calls')}")
+    orders.add_analyst(stated, "bo")
+    orders.grant(stated, "calls", "bo", zcdp="1/100")
+    visits, table = curator.open_configured(stated, "visits")
+    before = int(time.time())
+    table.children[0].launch(Gaussian(visits.count(), rho="1/1000"), name="=mine")
+    table.release(visits.mean("age", 0, 90), loss=ZCDP("1/500"))
+    told = table.report()
+    assert [each.who for each in told.questions] == ["the owner", "ada", "the owner"]
+    assert all(each.on is not None and each.on <= time.time() for each in told.questions)
+    assert (told.questions[1].on or 0) >= before
+    assert commands.report(str(folder), "visits") == told.to_markdown()
+    curator.release(table)
+    assert [each.who for each in table.report().questions] == ["", "", ""]
+    visits.close()
+    (folder / "noise.key").unlink()
+    (folder / "visits.csv").unlink()
+    assert commands.report(str(folder), "visits") == told.to_markdown()
+    assert "Columns: age: SMALLINT, patient: written." in told.to_markdown()
+    assert commands.report(str(stated), "visits", "html") == told.to_html()
+    assert commands.report(str(folder / "ledger.db"), "visits", "csv") == told.to_csv()
+    out = tmp_path / "report.html"
+    assert commands.report(str(stated), "visits", out=str(out)).endswith("of visits: 3 questions")
+    assert out.read_text(encoding="utf-8") == told.to_html()
+
+
+def test_a_report_names_what_is_wrong(path: str, tmp_path: Path) -> None:
+    wrong = [
+        ({}, "give a data set; there are: calls, visits"),
+        ({"dataset": "none"}, "there is no root 'none'"),
+        ({"dataset": "calls", "form": "pdf"}, "give --format md or html or csv or xlsx"),
+        ({"dataset": "calls", "form": "xlsx"}, "give a file for Excel"),
+        ({"dataset": "calls", "form": "md", "out": "a.csv"}, r"name the file a\.md"),
+    ]
+    for given, text in wrong:
+        with pytest.raises(LedgerError, match=text):
+            commands.report(path, **given)
+    with pytest.raises(ValueError, match=r"should end in \.md"):
+        commands.report(path, "calls", out=str(tmp_path / "a.pdf"))
+
+
 @TYPER
 def test_the_command_line(path: str, tmp_path: Path) -> None:
     from typer.testing import CliRunner
@@ -229,21 +279,22 @@ def test_the_command_line(path: str, tmp_path: Path) -> None:
     assert run("ledger", "verify", path, "--root", "visits") == (0, checked, "")
     assert run("ledger", "export", path, "visits") == (0, commands.export(path, "visits"), "")
     assert len(run("ledger", "show", path, "visits", "--after", "3")[1].splitlines()) == 1
+    told = commands.report(path, "calls", "csv").strip()
+    assert run("report", path, "calls", "--format", "csv") == (0, told, "")
+    out = str(tmp_path / "calls.md")
+    assert run("report", path, "calls", "-o", out) == (
+        0,
+        f"{out} has the report of calls: 1 question",
+        "",
+    )
     assert run("init", str(tmp_path / "third"))[0] == 0
     missing = str(tmp_path / "none.db")
     code, printed, error = run("status", missing)
     assert (code, printed) == (1, "")
     assert error.startswith(f"there is no ledger {missing}. ")
-
-
-@TYPER
-def test_the_help_lists_the_commands() -> None:
-    from typer.testing import CliRunner
-
-    told = CliRunner().invoke(commands.application(), ["--help"])
-    assert told.exit_code == 0
-    for word in ("init", "status", "close", "ledger"):
-        assert word in told.stdout
+    code, printed, _ = run("--help")
+    assert code == 0
+    assert [word for word in ("init", "status", "close", "ledger") if word not in printed] == []
 
 
 @pytest.mark.slow  # `test_serving.py` starts the program in the quick suite

@@ -6,17 +6,9 @@ from typing import Any
 import pytest
 
 import curator
+import mechanisms as m
 from composition import FiltCon
 from curator import LedgerError
-from mechanisms import (
-    BrownianNoiseReduction,
-    Count,
-    Gaussian,
-    SparseVector,
-    Table,
-    TreeCounter,
-    column,
-)
 from queryable import ZCDP, Queryable, QueryError
 from queryable.errors import HandleError
 from tests.curator.test_same_views import charges_of, tree_of, view_of
@@ -27,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 DATA = {"age": [31, 47, 62] * 20}
 BUDGET = FiltCon(ZCDP(1))
-OLD = Count(column("age") >= 40)
-NOISY = Gaussian(OLD, rho="1/50")
+OLD = m.Count(m.column("age") >= 40)
+NOISY = m.Gaussian(OLD, rho="1/50")
 
 
 def opened(ledger: Any, dataset: Any = DATA) -> Queryable:
@@ -40,7 +32,7 @@ def test_a_closed_root_can_be_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "visits.db"
     table = opened(path)
     table.launch(NOISY, name="old")
-    search = table.launch(SparseVector(30, epsilon="1/10", cutoff=9))
+    search = table.launch(m.SparseVector(30, epsilon="1/10", cutoff=9))
     search(OLD)
     team = table.launch(FiltCon(ZCDP("1/10")))
     team(NOISY)
@@ -50,7 +42,7 @@ def test_a_closed_root_can_be_looked_at(tmp_path: Path) -> None:
     assert (view_of(shown), charges_of(shown), tree_of(shown), shown.privacy_loss()) == views
     assert shown.explain() == table.explain()
     assert shown.children[2].privacy_loss() == ZCDP("1/50")
-    assert not shown.can_afford(Gaussian(Count(), rho=1))
+    assert not shown.can_afford(m.Gaussian(m.Count(), rho=1))
     asks: list[Any] = [
         lambda: shown.launch(NOISY),
         lambda: shown.launch(NOISY, name="old"),
@@ -67,7 +59,7 @@ def test_a_closed_root_can_be_looked_at(tmp_path: Path) -> None:
 def test_a_poll_that_needs_the_data_is_refused() -> None:
     """A person in the middle would be run again."""
     ledger = MemoryLedger()
-    opened(ledger).launch(BrownianNoiseReduction() @ FiltCon(ZCDP("1/10")))
+    opened(ledger).launch(m.BrownianNoiseReduction() @ FiltCon(ZCDP("1/10")))
     shown = curator.view(ledger, "visits")
     with pytest.raises(HandleError, match="this is a view"):
         shown.children[0].privacy_loss()
@@ -91,34 +83,34 @@ def test_a_look_changes_nothing(tmp_path: Path) -> None:
 def test_a_message_under_way_is_shown_with_its_charge() -> None:
     ledger = MemoryLedger()
     table = opened(ledger)
+    clock: Any = table._root
+    clock.journal._now = lambda: 86_400.5
+    table.launch(NOISY)
     ledger.crash_at = ledger.appends + 1  # the answer
     ledger.stored = False
+    clock.journal._now = lambda: 3 * 86_400.5
     with pytest.raises(Crash):
         table.launch(NOISY)
     shown = curator.view(ledger, "visits")
-    assert shown.privacy_loss() == ZCDP("1/50")
+    assert shown.privacy_loss() == ZCDP("1/25")
     assert "failed" in shown.tree()
-
-
-def test_it_says_whom_the_budget_protects() -> None:
-    ledger = MemoryLedger()
-    rows = {"age": [31, 47, 62], "who": [1, 1, 2]}
-    table = opened(ledger, Table(rows, privacy_unit="who", max_rows=2))
-    assert "one who: at most 2" in table.tree()
-    assert curator.view(ledger, "visits").tree() == table.tree()
+    told = [(each.time, each.row.outcome) for each in shown.report().questions]
+    assert told == [("1970-01-02 00:00:00", "charged"), ("1970-01-04 00:00:01", "failed")]
 
 
 def test_what_could_be_afforded_depends_on_who_is_protected() -> None:
-    """The ledger says that, and no column, so another column is not found."""
+    """Which is shown. The ledger says that, and no column, so another column is not found."""
     ledger = MemoryLedger()
-    rows = Table({"age": [31, 47, 62], "who": [1, 1, 2]}, privacy_unit="who", max_rows=2)
+    rows = m.Table({"age": [31, 47, 62], "who": [1, 1, 2]}, privacy_unit="who", max_rows=2)
     table = opened(ledger, rows)
     shown = curator.view(ledger, "visits")
+    assert "one who: at most 2" in table.tree()
+    assert shown.tree() == table.tree()
     for handle in (table, shown):
-        assert handle.can_afford(TreeCounter(Count(per=rows.unit), rho="1/100", horizon=4))
-        assert not handle.can_afford(TreeCounter(Count(per=rows.unit), rho=100, horizon=4))
+        assert handle.can_afford(m.TreeCounter(m.Count(per=rows.unit), rho="1/100", horizon=4))
+        assert not handle.can_afford(m.TreeCounter(m.Count(per=rows.unit), rho=100, horizon=4))
         with pytest.raises(QueryError, match=r"per=visits\.unit|protect all rows of one who"):
-            handle.can_afford(TreeCounter(Count(), rho="1/100", horizon=4))
+            handle.can_afford(m.TreeCounter(m.Count(), rho="1/100", horizon=4))
 
 
 def test_a_root_that_is_no_filter() -> None:

@@ -1,10 +1,14 @@
 """Texts, names and arguments that the curator refuses, each with a part of the message."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+import curator
+from composition import FiltCon, Odom
+from curator import Anchor
 from curator.access.changes import change_of, checked_analyst
 from curator.client.urls import address_of
 from curator.codec import CODEC, CodecError, Entry, decode, encode, entry_of, with_site
@@ -14,14 +18,16 @@ from curator.logs.batch_files import checked_id
 from curator.lost import Lost
 from curator.service.workers.frames import LIMIT, FrameError, Frames
 from curator.wire import Tell, WireError, chosen_version
-from curator.wire.messages import TELL_LIMITS
+from curator.wire.bodies import TELL_LIMITS
 from mechanisms import Gaussian
 from queryable import ZCDP, PureDP, QueryError
+from tests.stored import MemoryLedger
 from tests.wrong import EITHER, Row, named, rows, starred
 
 GRANT = {"do": "grant", "analyst": "a", "dataset": "v", "child": "0", "name": "a", "mechanism": ""}
 AGAIN, OTHER = entry_of("gaussian/1", Gaussian), entry_of("tests.gaussian/1", Gaussian)
 SECRET = b"0123456789abcdef" * 2
+OPENED, CALLS = following(None, "visits", 1, "opened", "{}"), ("calls", 1, "intent", "{}")
 
 
 def array(given: tuple[str, str, str]) -> object:
@@ -51,6 +57,11 @@ def first(kind: str) -> object:
 
 def recognised(data: Any) -> object:
     return fingerprint(data, SECRET)
+
+
+def anchored(root: Any) -> object:
+    anchor = Anchor("/nowhere/never-written", block=PureDP(1))
+    return curator.open(MemoryLedger(), root, [1], name="a", key=SECRET, anchor=anchor)
 
 
 def plain(host: str) -> object:
@@ -101,9 +112,13 @@ ROWS: list[Row] = [
     (TypeError, "a list of entry points", with_site, ["acme.bits/1"]),
     # ledgers
     (ValueError, "kind must be one of opened, intent", first, ["intend"]),
+    (ValueError, "root 'visits', not to 'calls'", starred(following, OPENED), [CALLS]),
     (LedgerError, "starts with mysql://", ledger_of, ["mysql://localhost/ledger"]),
     (QueryError, "the id is", checked_id, ["", "../a", "a/b", ".a", "-a", "a" * 101, "ä", "a\n"]),
     (QueryError, "the id is", checked_id, ["a b", None, 7, b"a"]),
+    (TypeError, "block should be a loss", partial(Anchor, "a"), ["1/10"]),
+    (ValueError, "block is PureDP.*ZCDP", anchored, [FiltCon(ZCDP(1)), Odom(ZCDP)]),
+    (TypeError, "InteractiveMechanism", anchored, [ZCDP(1)]),
     # what is lost is charged as for a group, whose size is computed from d_in
     (EITHER, "d_in", named(Lost, ZCDP("1/50")), [{"d_in": 0}, {"d_in": -1}, {"d_in": "2"}]),
     (EITHER, "retires_others", named(Lost, ZCDP("1/50")), [{"retires_others": 1}]),

@@ -3,7 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import attrs
@@ -46,6 +46,7 @@ from queryable.losses.conversions import log_up
 from queryable.randomness.coins import Coins
 from queryable.randomness.intervals import high, low
 from queryable.randomness.laws import FairBits, Law, UniformBelow
+from tests.unit.mechanisms.test_selection import best_of, divergence
 
 Weights = tuple[int, ...]
 TWO = log_up(Fraction(2))
@@ -83,27 +84,12 @@ class Dice(Measurement[int]):
         return coins.draw(Weighted(tuple(dataset)))
 
 
-def generated(x: Any, eta: Any, gamma: Any) -> Any:
-    """E[x^K]."""
-    if eta == 0:
-        return mpmath.log(1 - (1 - gamma) * x) / mpmath.log(gamma)
-    return ((1 - (1 - gamma) * x) ** -eta - 1) / (gamma**-eta - 1)
-
-
 @cache
-def best_of(weights: Weights, eta: Fraction, gamma: Fraction) -> tuple[Any, ...]:
-    """The chances that each number is the largest: the largest of K is k or less by E[p^K]."""
+def chances_of(weights: Weights, law: Any) -> tuple[Any, ...]:
+    """The chances that nothing runs, if it may be so, and that each number is the largest."""
     with mpmath.workdps(60):
-        e, g = (mpmath.mpf(each.numerator) / each.denominator for each in (eta, gamma))
-        ends = [mpmath.mpf(end) / sum(weights) for end in (0, *accumulate(weights))]
-        below = [generated(end, e, g) for end in ends]
-        return tuple(b - a for a, b in pairwise(below))
-
-
-def divergence(p: tuple[Any, ...], q: tuple[Any, ...], order: Any) -> Any:
-    with mpmath.workdps(60):
-        a = mpmath.mpf(order.numerator) / order.denominator
-        return mpmath.log(sum(x * (x / y) ** (a - 1) for x, y in zip(p, q, strict=True))) / (a - 1)
+        shares = [mpmath.mpf(each) / sum(weights) for each in weights]
+        return tuple(best_of(shares, (*range(len(weights)),), law))
 
 
 LAWS = [
@@ -116,7 +102,7 @@ SHORT = [TruncatedNegativeBinomial(eta, "9/10") for eta in ("-1/2", 0, "1/2", 1,
 
 def sides(law: TruncatedNegativeBinomial) -> Any:
     for x, y in PAIRS:
-        p, q = (best_of(each, law.eta, law.gamma) for each in (x, y))
+        p, q = (chances_of(each, law) for each in (x, y))
         yield from ((x, y, p, q), (y, x, q, p))
 
 
@@ -141,17 +127,10 @@ def enclosed(best: Best, weights: Weights, chances: dict[BestRun, Any], tail: st
 @pytest.mark.parametrize("law", SHORT, ids=str)
 def test_it_runs_by_its_law(law: TruncatedNegativeBinomial) -> None:
     weights = (1, 2, 1)
-    chances = enumerate(best_of(weights, law.eta, law.gamma))
+    chances = enumerate(chances_of(weights, law))
     enclosed(
         Best(Dice(), "largest", law), weights, {BestRun(0, k): p for k, p in chances}, "1/1000"
     )
-
-
-@pytest.mark.parametrize("law", LAWS, ids=str)
-def test_pure_claim_holds_of_exact_laws(law: TruncatedNegativeBinomial) -> None:
-    claimed = Best(Dice(), "largest", law).privacy_map(1)
-    assert claimed == PureDP((2 + law.eta) * TWO)
-    assert worst_ratio(law) <= float(claimed.epsilon) + 1e-12
 
 
 @pytest.mark.parametrize("eta", [Fraction(-1, 2), 0, 1])
@@ -161,37 +140,7 @@ def test_a_claim_without_eta_is_caught(eta: Any) -> None:
     worst = worst_ratio(law)
     assert 0.97 * (2 + eta) * float(TWO) < worst <= (2 + eta) * float(TWO)
     assert worst > (1 + eta) * float(TWO)
-
-
-TRIED = [Fraction(3, 2), Fraction(2), Fraction(8), Fraction(64)]
-
-
-def in_turns(values: Any) -> list[Any]:
-    """Each value with one of the orders, the next value with the next; other pairs are slow."""
-    return [
-        pytest.param(
-            *(value, order),
-            id=f"{value}-{order}",
-            marks=[] if n % len(TRIED) == place else [pytest.mark.slow],
-        )
-        for n, value in enumerate(values)
-        for place, order in enumerate(TRIED)
-    ]
-
-
-@pytest.mark.parametrize(("law", "order"), in_turns(LAWS[::2]))
-def test_renyi_claim_holds_of_exact_laws(law: TruncatedNegativeBinomial, order: Fraction) -> None:
-    """Also of the claim that is made from the exact curve of each pair, which is not pure."""
-    general = Best(Dice(), "largest", law).privacy_map(1, RDP.at(order))
-    for x, y, p, q in sides(law):
-        found = divergence(p, q, order)
-        assert found <= float(general.epsilon) + 1e-12  # type: ignore[attr-defined]
-        orders = sorted({order, Fraction(2), Fraction(8), Fraction(64)})
-        shares = [tuple(mpmath.mpf(n) / sum(each) for n in each) for each in (x, y)]
-        curve = [max(divergence(*shares, a), divergence(*shares[::-1], a)) for a in orders]
-        own = RenyiCurve(orders, [Fraction(str(e)) + Fraction(1, 10**9) for e in curve])
-        stated = Best(Dice(own), "largest", law).privacy_map(1, RDP.at(order))
-        assert found <= float(stated.epsilon) + 1e-12  # type: ignore[attr-defined]
+    assert Best(Dice(), "largest", law).privacy_map(3) == PureDP(3 * (2 + law.eta) * TWO)
 
 
 @pytest.mark.parametrize("part", [0, Fraction(1, 2), 1])
@@ -275,35 +224,10 @@ def test_poisson_curves_beside_those_of_dp_accounting(
     assert of_gaussians(2, Poisson(1), 2) > 1.7 * POISSON_BY_DP_ACCOUNTING[0][2][0]
 
 
-def poisson_best(weights: Weights, mu: Fraction) -> tuple[Any, ...]:
-    """The chances that nothing runs, and that each number is the largest."""
-    with mpmath.workdps(60):
-        m = mpmath.mpf(mu.numerator) / mu.denominator
-        ends = [mpmath.mpf(end) / sum(weights) for end in (0, *accumulate(weights))]
-        below = [mpmath.exp(m * (end - 1)) for end in ends]
-        return below[0], *(b - a for a, b in pairwise(below))
-
-
-@pytest.mark.parametrize("mu", [Fraction(1, 2), Fraction(3), Fraction(40)])
-@pytest.mark.parametrize("order", [Fraction(5, 4), Fraction(2), Fraction(8), Fraction(64)])
-def test_poisson_claim_holds_of_exact_laws(mu: Fraction, order: Fraction) -> None:
-    """Of pure candidates, and of those with the exact curve of each pair."""
-    orders = sorted({order, *map(Fraction, (2, 8, 64))})
-    for pair in PAIRS:
-        for x, y in (pair, pair[::-1]):
-            found = divergence(poisson_best(x, mu), poisson_best(y, mu), order)
-            shares = [tuple(mpmath.mpf(n) / sum(each) for n in each) for each in (x, y)]
-            curve = [max(divergence(*shares, a), divergence(*shares[::-1], a)) for a in orders]
-            own = RenyiCurve(orders, [Fraction(str(e)) + Fraction(1, 10**9) for e in curve])
-            for claim in (PureDP(TWO), own):
-                stated = Best(Dice(claim), "largest", Poisson(mu)).privacy_map(1, RDP.at(order))
-                assert found <= float(stated.epsilon) + 1e-12  # type: ignore[attr-defined]
-
-
 def test_a_poisson_claim_without_delta_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best of a pair in which all numbers get more likely or all less."""
     x, y, mu, order = (1, 2), (2, 1), Fraction(5), Fraction(64)
-    p, q = poisson_best(x, mu), poisson_best(y, mu)
+    p, q = chances_of(x, Poisson(mu)), chances_of(y, Poisson(mu))
     found = max(divergence(p, q, order), divergence(q, p, order))
     mechanism = Best(Dice(), "largest", Poisson(mu))
     assert found <= float(mechanism.privacy_map(1, RDP.at(order)).epsilon)  # type: ignore[attr-defined]
@@ -315,29 +239,8 @@ def test_poisson_runs_by_its_law() -> None:
     """Also the case in which nothing runs, which is told."""
     weights, mu = (1, 2, 1), Fraction(1, 2)
     runs = (BestRun(None, None), *(BestRun(0, k) for k in range(3)))
-    chances = dict(zip(runs, poisson_best(weights, mu), strict=True))
+    chances = dict(zip(runs, chances_of(weights, Poisson(mu)), strict=True))
     enclosed(Best(Dice(), "largest", Poisson(mu)), weights, chances, "1/1000")
-
-
-@pytest.mark.parametrize("order", [2, 16])
-def test_the_curve_is_the_formula(order: int) -> None:
-    """Of zCDP candidates, against the theorem written again with its best second order.
-
-    A bound at a larger order holds too: the best one is at sqrt(log(mean) / rho) + 1.
-    """
-    rho, eta, gamma = 0.01, 0.5, 0.01
-    law = TruncatedNegativeBinomial("1/2", "1/100")
-    runs = eta * (1 - gamma) / (gamma * (1 - gamma**eta))
-    assert float(law.mean) == pytest.approx(runs, rel=1e-12)
-    second = (mpmath.log(1 / gamma) / rho) ** 0.5
-    extra = (1 + eta) * ((second - 1) * rho + mpmath.log(1 / gamma) / second)
-    first = max(order, 1 + (mpmath.log(runs) / rho) ** 0.5)
-    expected = first * rho + extra + mpmath.log(runs) / (first - 1)
-    stated = Best(Dice(ZCDP("0.01")), "largest", law).privacy_map(1, RDP.at(order))
-    assert expected <= float(stated.epsilon) <= expected * 1.01  # type: ignore[attr-defined]
-    far = Best(Dice(ZCDP("0.01")), "largest", law).privacy_map(1, RDP.at(1000))
-    expected = 1000 * rho + extra + mpmath.log(runs) / 999
-    assert expected <= float(far.epsilon) <= expected * 1.01  # type: ignore[attr-defined]
 
 
 def unlikely(parts: int) -> tuple[Weights, Weights]:
@@ -349,7 +252,7 @@ def a_rare_best_run_is_bounded() -> None:
     """A rare best number is found about as many times as often as there are runs."""
     law, order = TruncatedNegativeBinomial(0, "1/1000"), Fraction(2)
     x, y = unlikely(10**8)
-    p, q = (best_of(each, law.eta, law.gamma) for each in (x, y))
+    p, q = (chances_of(each, law) for each in (x, y))
     shares = [tuple(mpmath.mpf(n) / sum(each) for n in each) for each in (x, y)]
     orders = (order, *map(Fraction, ("21/10", 3, 4, 8, 64)))
     curve = [max(divergence(*shares, a), divergence(*shares[::-1], a)) for a in orders]
@@ -371,35 +274,16 @@ def reached(weights: Weights, tau: int, gamma: Fraction) -> tuple[Fraction, ...]
     return (1 - good) * gamma / total, *(share / total for share in shares[tau:])
 
 
-ENDS = [Fraction(9, 10), Fraction(1, 2), Fraction(1, 100), Fraction(1, 10_000)]
-
-
-@pytest.mark.parametrize(("gamma", "order"), in_turns(ENDS))
-def test_threshold_claims_hold_of_exact_laws(gamma: Fraction, order: Fraction) -> None:
-    """The pure claim, and curves of pure candidates and of those with the exact curve."""
-    for pair in PAIRS:
-        for x, y in (pair, pair[::-1]):
-            shares = [tuple(mpmath.mpf(n) / sum(each) for n in each) for each in (x, y)]
-            orders = sorted({order, *map(Fraction, (2, 8, 64))})
-            curve = [max(divergence(*shares, a), divergence(*shares[::-1], a)) for a in orders]
-            own = RenyiCurve(orders, [Fraction(str(e)) + Fraction(1, 10**9) for e in curve])
-            for tau in range(1, len(x)):
-                p, q = (reached(each, tau, gamma) for each in (x, y))
-                assert sum(p) == 1
-                law = Threshold(tau, gamma)
-                assert Best(Dice(), "largest", law).privacy_map(1) == PureDP(2 * TWO)
-                assert all(a <= 4 * b for a, b in zip(p, q, strict=True))
-                found = divergence(*(tuple(map(float, each)) for each in (p, q)), order)
-                for claim in (PureDP(TWO), own):
-                    stated = Best(Dice(claim), "largest", law).privacy_map(1, RDP.at(order))
-                    assert found <= float(stated.epsilon) + 1e-12  # type: ignore[attr-defined]
-
-
 def test_a_threshold_claim_is_nearly_reached() -> None:
     """Two epsilon, and more than one."""
     p, q = (reached(each, 1, Fraction(1, 10_000)) for each in ((2, 1), (1, 2)))
     worst = max(a / b for a, b in zip(p, q, strict=True))
     assert Fraction(399, 100) < worst <= 4
+    assert Threshold("-3/2", "1/2").tau == Fraction(-3, 2)
+    best = Best(Dice(), "smallest", Threshold(-1, "1/2"))
+    assert best.release((1,), SeededCoins(1)) == BestRun(None, None)
+    best = Best(Dice(), "largest", Threshold(-1, "1/2"))
+    assert best.release((1,), SeededCoins(1)) == BestRun(0, 0)
 
 
 @pytest.mark.parametrize("weights", [(1, 2, 1), (3, 0, 0), (0, 1, 2)])
@@ -413,17 +297,8 @@ def test_a_threshold_runs_by_its_law(weights: Weights, score: str) -> None:
     enclosed(best, weights, dict(zip(runs, chances, strict=True)), "1/100000")
 
 
-def test_a_threshold_may_be_negative() -> None:
-    assert Threshold("-3/2", "1/2").tau == Fraction(-3, 2)
-    best = Best(Dice(), "smallest", Threshold(-1, "1/2"))
-    assert best.release((1,), SeededCoins(1)) == BestRun(None, None)
-    best = Best(Dice(), "largest", Threshold(-1, "1/2"))
-    assert best.release((1,), SeededCoins(1)) == BestRun(0, 0)
-
-
 @pytest.mark.parametrize(
-    ("eta", "gamma"),
-    [pytest.param("-2/3", "1e-6", marks=pytest.mark.slow), ("-99/100", "1e-60")],
+    ("eta", "gamma"), [pytest.param("-2/3", "1e-6", marks=pytest.mark.slow), ("-99/100", "1e-60")]
 )
 def test_few_runs_are_drawn_at_once_although_gamma_is_small(eta: Any, gamma: Any) -> None:
     """A walk of 1/gamma steps would not end; the chances of the first numbers are exact."""
@@ -569,7 +444,7 @@ class Pair(Measurement[tuple[str, int]]):
         return "drawn", coins.draw(UniformBelow(100))
 
 
-def test_the_number_may_be_a_part_of_the_answer() -> None:
+def test_the_number_may_be_a_part_or_a_function_of_the_answer() -> None:
     law = TruncatedNegativeBinomial(5, "1/100")
     assert Best(Pair(), "largest", law, of=1).release(None, SeededCoins(1)).answer[1] > 90
     assert Best(Pair(), "smallest", law, of=1).release(None, SeededCoins(1)).answer[1] < 10
@@ -578,10 +453,7 @@ def test_the_number_may_be_a_part_of_the_answer() -> None:
             Best(Pair(), "largest", law, of=wrong).release(None, SeededCoins(1))
         with pytest.raises(MechanismFault):
             Queryable(FiltCon(PureDP(1)), 0).launch(Best(Pair(), "largest", law, of=wrong))
-
-
-def test_the_number_may_be_a_function_of_the_answer() -> None:
-    """Of the whole answer; what fails or is no finite number fails the launch."""
+    # Of the whole answer; what fails or is no finite number fails the launch.
     law = TruncatedNegativeBinomial(5, "1/100")
     best = Best(Pair(), lambda pair: -abs(pair[1] - 40) / 2, law)
     assert abs(best.release(None, SeededCoins(1)).answer[1] - 40) < 5
@@ -600,8 +472,15 @@ def test_the_number_may_be_a_function_of_the_answer() -> None:
     assert [e.answer.answer for e in views.release((1, 1, 1), SeededCoins(1)).answer] == [2, 2, 2]
 
 
-def test_candidates_that_answer_several_numbers_are_refused() -> None:
-    """Unless a place or a function says which number counts."""
+def test_a_failing_run_fails_all() -> None:
+    """It costs what it claims, and says nothing else."""
+    table = Queryable(FiltCon(PureDP(5)), ())  # no weights
+    with pytest.raises(MechanismFault):
+        table.launch(Best(Dice(), "largest", TruncatedNegativeBinomial(1, "1/3")))
+    assert table.privacy_loss() == PureDP(3 * TWO)
+    assert issubclass(Best, Measurement)
+    assert issubclass(Best, InteractiveMechanism)
+    # Unless a place or a function says which number counts.
     several = Laplace(Statistic(list, l1=1, l2=1, shape=(2,)), epsilon=1)
     root = Queryable(FiltCon(PureDP(9)), [5, 7])
     with pytest.raises(ValueError, match=r"as score, or say with of=.* not answer one number"):
@@ -610,17 +489,4 @@ def test_candidates_that_answer_several_numbers_are_refused() -> None:
     root.launch(Best(several, sum, GEOMETRIC))
 
 
-def test_a_failing_run_fails_all() -> None:
-    """It costs what it claims, and says nothing else."""
-    table = Queryable(FiltCon(PureDP(5)), ())  # no weights
-    with pytest.raises(MechanismFault):
-        table.launch(Best(Dice(), "largest", TruncatedNegativeBinomial(1, "1/3")))
-    assert table.privacy_loss() == PureDP(3 * TWO)
-
-
 GEOMETRIC = TruncatedNegativeBinomial(1, "1/3")
-
-
-def test_it_is_a_measurement() -> None:
-    assert issubclass(Best, Measurement)
-    assert issubclass(Best, InteractiveMechanism)

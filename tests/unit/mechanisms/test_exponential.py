@@ -26,18 +26,10 @@ from mechanisms import (
     Variance,
 )
 from mechanisms.sampling.choices import Softmax
-from queryable import (
-    RDP,
-    ZCDP,
-    ApproxDP,
-    MechanismFault,
-    PureDP,
-    Queryable,
-    SeededCoins,
-    Statistic,
-)
+from queryable import RDP, ZCDP, ApproxDP, MechanismFault, PureDP, Queryable, SeededCoins, Statistic
 from queryable.audit import view_law
 from queryable.randomness.intervals import Interval
+from tests.strategies import NotedCoins
 
 EPSILON = Fraction(1, 2)
 Scores = tuple[int, ...]
@@ -66,7 +58,6 @@ BOTH = list(product((-2, 0, 2), repeat=3))
 
 
 def neighbours(moves: list[Scores]) -> list[tuple[Scores, Scores]]:
-    """Every start with every move."""
     return [
         (start, tuple(a + b for a, b in zip(start, move, strict=True)))
         for start, move in product(STARTS, moves)
@@ -103,14 +94,9 @@ def test_epsilon_holds_of_exact_laws(name: str, monotone: bool, moves: list[Scor
 
 
 @every
-def test_scores_that_lie_about_moving_one_way_are_found_out(name: str) -> None:
-    """Twice the rate is paid for by scores that all move one way, and by no others."""
+def test_sensitivities_that_are_too_small_are_found_out(name: str) -> None:
+    """Twice the rate is paid for by scores that all move one way and so far as declared."""
     assert largest(CHOICES[name](True), BOTH) > EPSILON + 1e-3
-
-
-@every
-def test_a_sensitivity_that_is_too_small_is_found_out(name: str) -> None:
-    """The claim rests on what was declared."""
     by_four = [tuple(2 * each for each in move) for move in BOTH]
     assert largest(CHOICES[name](False), by_four) > EPSILON + 1e-3
 
@@ -158,6 +144,11 @@ def test_claims() -> None:
     best = TopK(given(9), 1, k=5, sensitivity=1)
     assert best.privacy_map(1) == PureDP(1)
     assert best.privacy_map(2, ZCDP) == ZCDP("1/10")
+    # No entry moves by more than the smaller norm, nor by a part of an integer.
+    assert ExponentialMechanism(given(3, l1=9, l2="5.5"), 1).sensitivity == 5
+    assert ExponentialMechanism(Histogram("a", [1, 2]), 1).sensitivity == 1
+    with pytest.raises(ValueError, match="sensitivity"):
+        ExponentialMechanism(given(3, l1="1/2", l2="1/2"), 1)
 
 
 def test_peeling_is_the_exponential_mechanism_again_and_again() -> None:
@@ -171,20 +162,9 @@ def test_peeling_is_the_exponential_mechanism_again_and_again() -> None:
         expected = weights[first] / sum(weights)
         weights[first] = 0
         assert chance == pytest.approx(expected * weights[second] / sum(weights), rel=1e-12)
-
-
-def test_all_candidates_come_out_once() -> None:
-    """k may be all of them: an order."""
+    # k may be all of them: an order.
     ordered = TopK(given(5), 10**6, k=5).release([3, 9, 1, 7, 5], SeededCoins(1))
     assert ordered == (1, 3, 4, 0, 2)
-
-
-def test_the_sensitivity_is_what_the_statistic_implies() -> None:
-    """No entry moves by more than the smaller norm, nor by a part of an integer."""
-    assert ExponentialMechanism(given(3, l1=9, l2="5.5"), 1).sensitivity == 5
-    assert ExponentialMechanism(Histogram("a", [1, 2]), 1).sensitivity == 1
-    with pytest.raises(ValueError, match="sensitivity"):
-        ExponentialMechanism(given(3, l1="1/2", l2="1/2"), 1)
 
 
 @pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip])
@@ -201,8 +181,6 @@ def test_under_a_filter(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", CHOICES)
 def test_a_failing_statistic_reveals_nothing(kind: str) -> None:
-    """As everywhere: charged, and no cause."""
-
     def leaky(dataset: Any) -> Any:
         raise ValueError("Ada is in row 7")
 
@@ -221,19 +199,12 @@ def test_a_failing_statistic_reveals_nothing(kind: str) -> None:
 def test_the_rate_is_the_theorems() -> None:
     """epsilon / (2 sensitivity), or without the two; of k choices a share each."""
 
-    class Laws:
-        seen: Any = ()
-
-        def draw(self, law: Any, size: Any = None) -> int:
-            assert isinstance(law, Softmax)
-            self.seen = (*self.seen, law.rate)
-            return 0
-
-    coins: Any = Laws()
+    coins = NotedCoins()
     ExponentialMechanism(given(3), 1, sensitivity=5).release([1, 2, 3], coins)
     ExponentialMechanism(given(3), 1, sensitivity=5, monotone=True).release([1, 2, 3], coins)
     TopK(given(3), 1, sensitivity=5, k=2).release([1, 2, 3], coins)
-    assert coins.seen == (Fraction(1, 10), Fraction(1, 5), Fraction(1, 20), Fraction(1, 20))
+    rates = [law.rate for law in coins.laws]
+    assert rates == [Fraction(1, 10), Fraction(1, 5), Fraction(1, 20), Fraction(1, 20)]
 
 
 PER = PrivacyUnit("id", max_rows=4)

@@ -8,19 +8,10 @@ import pytest
 from mechanisms import RandomizedResponse
 from mechanisms.randomized_response import Revealed
 from mechanisms.sampling.laws import BernoulliExp, TruthfulAnswer
-from queryable import (
-    RDP,
-    ZCDP,
-    ApproxDP,
-    ApproxZCDP,
-    Bit,
-    MechanismFault,
-    PureDP,
-    Queryable,
-    SeededCoins,
-)
+from queryable import RDP, ZCDP, ApproxDP, ApproxZCDP, Bit, MechanismFault, PureDP, Queryable
 from queryable.audit import view_law
 from queryable.losses.conversions import log_down, log_up
+from tests.strategies import NotedCoins
 
 BIT = Bit(lambda dataset: dataset)
 
@@ -30,28 +21,15 @@ def law(mechanism: RandomizedResponse, bit: bool) -> dict[Any, Fraction]:
     return {answers[0]: chance for answers, chance in views.items()}  # type: ignore[index]
 
 
-def test_odds_give_rational_probabilities() -> None:
-    """Odds 3 tell the truth with probability exactly 3/4."""
+def test_laws_are_exact() -> None:
+    """Odds 3 tell the truth with probability 3/4; with probability delta the bit is revealed."""
     mechanism = RandomizedResponse(BIT, odds=3)
     assert law(mechanism, True) == {True: Fraction(3, 4), False: Fraction(1, 4)}
     assert law(mechanism, False) == {False: Fraction(3, 4), True: Fraction(1, 4)}
-
-
-def test_claim_of_odds_is_the_logarithm_rounded_up() -> None:
-    """The claim is at or above the largest log-ratio of the exact law, and close to it."""
-    claimed = RandomizedResponse(BIT, odds="7/2").privacy_map(1).epsilon  # type: ignore[attr-defined]
-    assert log_down(Fraction(7, 2)) <= claimed == log_up(Fraction(7, 2))
-
-
-def test_even_odds_say_nothing() -> None:
-    """Odds 1 answer a fair coin and lose nothing."""
+    # Odds 1 answer a fair coin and lose nothing.
     mechanism = RandomizedResponse(BIT, odds=1)
     assert law(mechanism, True) == law(mechanism, False)
     assert mechanism.privacy_map(1) == PureDP(0)
-
-
-def test_delta_reveals() -> None:
-    """With probability delta the bit is revealed; the rest is randomized response."""
     mechanism = RandomizedResponse(BIT, odds=3, delta="1/5")
     assert law(mechanism, True) == {
         Revealed(True): Fraction(1, 5),
@@ -59,6 +37,10 @@ def test_delta_reveals() -> None:
         False: Fraction(1, 5),
     }
     assert mechanism.privacy_map(1) == ApproxDP(log_up(Fraction(3)), "1/5")
+    assert law(RandomizedResponse(BIT, odds=3, delta=1), True) == {Revealed(True): 1}
+    # The claim is at or above the largest log-ratio of the exact law, and close to it.
+    claimed = RandomizedResponse(BIT, odds="7/2").privacy_map(1).epsilon  # type: ignore[attr-defined]
+    assert log_down(Fraction(7, 2)) <= claimed == log_up(Fraction(7, 2))
 
 
 @pytest.mark.parametrize("delta", [0, "1/5"])
@@ -70,26 +52,9 @@ def test_the_claim_is_tight(delta: Any) -> None:
     assert excess == Fraction(delta)
 
 
-def test_delta_one_always_reveals() -> None:
-    """Delta 1 is no privacy at all, and says so."""
-    assert law(RandomizedResponse(BIT, odds=3, delta=1), True) == {Revealed(True): 1}
-
-
-class Recorded(SeededCoins):
-    """Coins that note which laws were drawn."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-        self.laws: list[Any] = []
-
-    def draw(self, law: Any, size: Any = None) -> Any:
-        self.laws.append(law)
-        return super().draw(law)
-
-
 def test_epsilon_is_sampled_exactly() -> None:
     """A rational epsilon is drawn by its own exact law, never through a rounded probability."""
-    coins = Recorded()
+    coins = NotedCoins()
     RandomizedResponse(BIT, epsilon="0.1").release(True, coins)
     assert coins.laws == [TruthfulAnswer("1/10")]
     assert BernoulliExp("1/10") not in coins.laws
@@ -102,11 +67,6 @@ def test_loss_does_not_grow_with_records(d_in: int) -> None:
     assert RandomizedResponse(BIT, epsilon=2, delta="0.1").privacy_map(d_in) == ApproxDP(2, "0.1")
 
 
-def test_no_records_no_loss() -> None:
-    """Equal data sets lose nothing."""
-    assert RandomizedResponse(BIT, epsilon=2, delta="0.1").privacy_map(0) == ApproxDP(0, 0)
-
-
 def test_other_measures() -> None:
     """The claim converts; with delta only to measures that have one."""
     assert RandomizedResponse(BIT, epsilon=1).privacy_map(1, ZCDP) == PureDP(1).to(ZCDP)
@@ -114,6 +74,8 @@ def test_other_measures() -> None:
     assert approximate.privacy_map(1, ApproxZCDP).delta == Fraction(1, 10)  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="no theorem"):
         approximate.privacy_map(1, RDP.at(2))
+    # Equal data sets lose nothing.
+    assert RandomizedResponse(BIT, epsilon=2, delta="0.1").privacy_map(0) == ApproxDP(0, 0)
 
 
 def test_a_function_is_wrapped() -> None:

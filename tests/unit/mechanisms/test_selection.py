@@ -3,6 +3,7 @@
 Nothing is allowed for rounding: a claim is at or above the formula, and the formula above the law.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
@@ -13,11 +14,11 @@ import attrs
 import mpmath
 import pytest
 
-from mechanisms import Best, Poisson, Threshold, TruncatedNegativeBinomial
+from mechanisms import Best, Count, Laplace, Poisson, Threshold, TruncatedNegativeBinomial
 from mechanisms.repetitions import Repetitions
-from mechanisms.selection import HELPERS, ORDERS, log_mean
+from mechanisms.selection import HELPERS, ORDERS, log_mean, poisson_orders
 from queryable import RDP, ZCDP, ApproxDP, Loss, Measurement, PureDP
-from queryable.losses import Measure, RenyiOrder
+from queryable.losses import Measure, RenyiCurve, RenyiOrder
 from queryable.randomness.coins import Coins
 
 ENDS = tuple(map(Fraction, ("1000001/1000000", "5/4", 2, 256, 4097, 20_000)))
@@ -102,7 +103,10 @@ def test_claims_are_the_formulas_rounded_up(law: Any, pure: bool) -> None:
         least = min([runs, *tried, *([real(epsilon)] if pure else [])])
         at = [(b, own + mpmath.log(1 - 1 / b), mpmath.log(b)) for b, own in curve]
         odds, found = mpmath.exp(real(epsilon)), {}
-        for a in {*ENDS, *HELPERS}:
+        helping = HELPERS
+        if isinstance(law, Poisson):
+            helping = poisson_orders(epsilon) if pure else ORDERS
+        for a in {*ENDS, *helping}:
             order, own, delta = real(a), real(candidate.curve(a)), mpmath.mpf(0)
             ratio = order / (order - 1)
             if pure:
@@ -114,7 +118,6 @@ def test_claims_are_the_formulas_rounded_up(law: Any, pure: bool) -> None:
         for a in ENDS:
             claim = best.privacy_map(1, RDP.at(a))
             assert isinstance(claim, RDP)
-            helping = ORDERS if isinstance(law, Poisson) else HELPERS
             exact = min([found[a], *(found[b] for b in helping if b > a)])
             stated = best.privacy_map(1, PureDP) if pure else None
             if stated is not None:
@@ -243,7 +246,9 @@ def test_poisson_of_pure_candidates_is_stated_in_other_measures() -> None:
     pure = best.privacy_map(1, PureDP)
     assert best.privacy_map(1, ZCDP) == pure.to(ZCDP)
     assert best.privacy_map(0, PureDP) == PureDP(0)
-    assert best.privacy_map(1).measure == RDP.at(*ORDERS)
+    stated = best.privacy_map(1)
+    assert isinstance(stated, RenyiCurve)
+    assert {*ORDERS} < {*stated.orders}
     assert best.privacy_map(0) == best.privacy_map(1).zero()
     alone = Best(Stated(lambda a: Fraction(1, 10)), "largest", Poisson(2))
     with pytest.raises(ValueError, match="no theorem converts"):
@@ -259,3 +264,63 @@ def test_the_orders_of_a_claim_serve_small_and_large_losses(rho: str, delta: str
     few, all_of_them = best.privacy_map(1), best.privacy_map(1, RDP.at(*HELPERS))
     least = all_of_them.to(ApproxDP, delta).epsilon  # type: ignore[attr-defined]
     assert least <= few.to(ApproxDP, delta).epsilon <= least * Fraction(104, 100)  # type: ignore[attr-defined]
+
+
+def theorem_6(epsilon: float, mu: float, order: float) -> float:
+    """Papernot, Steinke 2022, Theorem 6, of randomized response at this epsilon."""
+    p, ratio = 1 / (1 + math.exp(-epsilon)), order / (order - 1)
+    q = 1 - p
+    one = math.log(p) * order + math.log(q) * (1 - order)
+    own = (one + math.log1p(math.exp((1 - 2 * order) * epsilon))) / (order - 1)
+    delta = max(0, (math.exp(epsilon) - ratio) / (math.exp(epsilon) + 1))
+    return own + mu * delta + math.log(mu) / (order - 1)
+
+
+@pytest.mark.parametrize(("epsilon", "mu"), [(".01", 1), (".1", 100), (".5", 1000), ("3", 10)])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+def test_poisson_orders_are_near_the_best_ones(epsilon: str, mu: int, delta: float) -> None:
+    """The epsilon at a delta is at most 1.01 times the least of Theorem 6 over all orders."""
+    best = Best(Laplace(Count(), epsilon=epsilon), "largest", Poisson(mu))
+    ours = best.privacy_map(1).to(ApproxDP, delta=delta).epsilon  # type: ignore[attr-defined]
+    least = float(best.privacy_map(1, PureDP).epsilon)  # type: ignore[attr-defined]
+    corner = 1 / math.expm1(float(epsilon))  # below it delta is 0
+    for order in (1 + corner, *(1 + 10 ** (k / 100) for k in range(-300, 500))):
+        extra = math.log1p(-1 / order) - math.log(order * delta) / (order - 1)
+        least = min(least, theorem_6(float(epsilon), mu, order) + extra)
+    assert 0.99 * least < ours < 1.01 * least
+
+
+@pytest.mark.parametrize(("epsilon", "mu"), [(".1", 100), (".5", 1000), ("1", 100)])
+def test_poisson_of_pure_candidates_is_also_stated_in_zcdp(epsilon: str, mu: int) -> None:
+    """The curve implies a rho that is far below that of the pure claim, and holds at all orders."""
+    best = Best(Laplace(Count(), epsilon=epsilon), "largest", Poisson(mu))
+    stated, pure = best.privacy_map(1, ZCDP), best.privacy_map(1, PureDP)
+    assert isinstance(stated, ZCDP)
+    assert isinstance(pure, PureDP)
+    assert stated.rho < pure.to(ZCDP).rho / 3  # type: ignore[attr-defined]
+    finer = [1 + Fraction(2) ** k * each for k in range(-9, 12) for each in (1, Fraction(4, 3))]
+    curve = best.privacy_map(1, RDP.at(*finer))
+    assert isinstance(curve, RenyiCurve)
+    found = [least / order for order, least in zip(finer, curve.epsilons, strict=True)]
+    assert max(found) <= stated.rho < max(found) * Fraction(5, 4)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("mu", [Fraction(30), Fraction(200)])
+def test_the_zcdp_claim_of_poisson_holds(pair: Any, mu: Fraction) -> None:
+    """For exact laws, whatever the score prefers, at orders between those of the curve too."""
+    orders = [1 + Fraction(2) ** k for k in range(-4, 9)]
+    with mpmath.workdps(70):
+        x, y = ([mpmath.mpf(part) / sum(each) for part in each] for each in pair)
+        epsilon = up(max(abs(mpmath.log(a / b)) for a, b in zip(x, y, strict=True)))
+        candidate = Stated(partial(curve_of, pair), epsilon)
+        rho = real(Best(candidate, "largest", Poisson(mu)).privacy_map(1, ZCDP).rho)  # type: ignore[attr-defined]
+        for numbers in orders_of(3):
+            p, q = best_of(x, numbers, Poisson(mu)), best_of(y, numbers, Poisson(mu))
+            for one, other in ((p, q), (q, p)):
+                assert all(divergence(one, other, a) <= rho * real(a) for a in orders)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 10**12), Fraction(30)])
+def test_extreme_candidates_have_the_usual_orders(epsilon: Fraction) -> None:
+    assert poisson_orders(epsilon) == ORDERS

@@ -1,5 +1,6 @@
 """Sparse vector: what it answers, what it reads, and its claim against exact laws."""
 
+import warnings
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -23,8 +24,10 @@ from queryable import (
     Refused,
     SeededCoins,
     Statistic,
+    accuracy,
 )
 from queryable.checks.datasets import Described
+from queryable.errors import AccuracyWarning
 from queryable.messages import AskMany
 
 
@@ -57,18 +60,86 @@ def run(mechanism: SparseVector, dataset: Any, start: int, *queries: tuple[int, 
     return answers
 
 
+def worst(noises: Any, distance: int, questions: int) -> float:
+    """The chance that an answer is wrong, of an adversary who knows the noise on the threshold."""
+    x, y = (exp(-1 / float(each.scale)) for each in noises)
+    chance = 0.0
+    for noise in range(int(40 * noises[0].scale)):
+        left = distance - noise
+        one = y**left / (1 + y) if left > 0 else 1 - y ** (1 - left) / (1 + y)
+        weight = (1 - x) / (1 + x) * x**noise * (2 if noise else 1)
+        chance += weight * (1 - (1 - one) ** questions)
+    return chance
+
+
+@pytest.mark.parametrize("questions", [1, 7, 500])
+@pytest.mark.parametrize("epsilon", ["1/10", 1, 30])
+@pytest.mark.parametrize("monotone", [True, False, None])
+def test_answers_at_a_distance_are_right(questions: int, epsilon: Any, monotone: Any) -> None:
+    """At the distance that is stated, by the exact chance, and not at four fifths of it."""
+    for confidence in ("0.5", "0.95", "0.999"):
+        for cutoff in (1, 3):
+            vector = SparseVector(10**6, epsilon, cutoff, sensitivity=2, monotone=monotone)
+            distance = accuracy(vector, confidence, questions=questions)
+            noises = vector.noises[0], vector.noises[1 if monotone else 2]
+            missed = 1 - float(confidence)
+            assert worst(noises, int(distance), questions) <= missed
+            if confidence != "0.5":
+                assert worst(noises, int(distance * 0.8) - 1, questions) > missed
+    fresh = SparseVector(10**6, epsilon, 3, monotone=monotone, refresh=True)
+    noises = fresh.noises[0], fresh.noises[1 if monotone else 2]
+    far = int(accuracy(fresh, "0.95", questions=questions))
+    assert min(3, questions) * worst(noises, far, questions) <= 0.05
+
+
+def test_released_answers_are_as_right_as_stated() -> None:
+    """Of 200 sparse vectors with ten values at the distance, 95% are right; false alarm 1e-4."""
+    search = SparseVector(1000, "1/10", 10, monotone=True)
+    distance = int(accuracy(search, questions=10))
+
+    def wrong(away: int) -> int:
+        values = [1000 + (away if place % 2 else -away) for place in range(10)]
+        questions = [
+            Statistic(lambda values, at=at: values[at], l1=1, l2=1, monotone="up")
+            for at in range(10)
+        ]
+        count = 0
+        for seed in range(200):
+            queryable = Queryable(search, values, coins=SeededCoins(seed), allow_seeded=True)
+            count += queryable.ask_many(questions) != tuple(place % 2 == 1 for place in range(10))
+        return count
+
+    assert wrong(distance) <= 23
+    assert wrong(distance // 3) > 60
+
+
+def test_noise_as_large_as_the_threshold_is_said() -> None:
+    """At its construction, where it is written; not of a threshold of 0, nor of a larger one."""
+    with pytest.warns(AccuracyWarning, match="deviation of 40, and its threshold is 30") as said:
+        SparseVector(30, "1/10")
+    assert said[0].filename == __file__
+    with pytest.warns(AccuracyWarning, match="threshold is -30"):
+        SparseVector(-30, "1/10")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for threshold in (0, 41, -41):
+            SparseVector(threshold, "1/10")
+
+
 def test_compares_noisy_values_with_a_noisy_threshold() -> None:
     """True where value and noise reach threshold and noise; equality is True."""
     mechanism = SparseVector(10, 1, cutoff=5, refresh=True)
     data = [10, 9, 11]
     assert run(mechanism, data, 0, (0, 0, 0), (1, 0), (2, 0, 0)) == [True, False, True]
     assert run(mechanism, data, 1, (0, 0), (0, 1, 1), (2, -1)) == [False, True, False]
-
-
-def test_threshold_may_be_rational_or_negative() -> None:
-    """The threshold is taken as written."""
+    # The threshold is taken as written.
     assert run(SparseVector("19/2", 1), [9], 0, (0, 0)) == [False]
     assert run(SparseVector("-19/2", 1), [-9], 0, (0, 0)) == [True]
+    # An answer True is the distance from the noisy threshold; False is False.
+    mechanism = SparseVector("7/2", 1, cutoff=2, gap=True)
+    answers = run(mechanism, [5, 2], 1, (1, 0), (0, 0), (0, 2), (0,))
+    assert answers[:3] == [False, Above(Fraction(1, 2)), Above(Fraction(5, 2))]
+    assert answers[3] == Refused("cutoff reached")
 
 
 def laws_of(mechanism: SparseVector, statistic: Any) -> list[Any]:
@@ -98,17 +169,11 @@ def test_scales_are_the_theorems() -> None:
                 assert laws == [DiscreteLaplace(1 / threshold), DiscreteLaplace(ways / query)]
     assert laws_of(SparseVector(0, 1), value_of(0)) == [DiscreteLaplace(2), DiscreteLaplace(4)]
     assert laws_of(SparseVector(0, 1), UP) == [DiscreteLaplace(2)] * 2
-
-
-def test_scales_of_refreshed_thresholds() -> None:
-    """Each of three epochs has a third of epsilon, and a draw of its own."""
+    # Each of three epochs has a third of epsilon, and a draw of its own.
     mechanism = SparseVector(0, "3/2", cutoff=3, refresh=True)
     assert mechanism.epsilons == (Fraction(1, 4), Fraction(1, 4))
     assert laws_of(mechanism, UP) == [DiscreteLaplace(4)] * 3
-
-
-def test_scales_grow_with_the_sensitivity() -> None:
-    """Values that move four times as far need four times the noise."""
+    # Values that move four times as far need four times the noise.
     one, four = (SparseVector(0, "1/2", cutoff=3, sensitivity=s) for s in (1, 4))
     for small, large in zip(laws_of(one, UP), laws_of(four, UP), strict=True):
         assert large.scale == 4 * small.scale
@@ -132,10 +197,7 @@ def test_monotone_statistics_move_one_way() -> None:
             with pytest.raises(QueryError, match=r"entry 1: .*monotone=False"):
                 mechanism.step(state, AskMany([first, each]), Noise())
         assert mechanism.step(state, AskMany([first, *allowed]), Noise(*[0] * 9))[0] == begun
-
-
-def test_monotone_may_be_asked_for_or_waived() -> None:
-    """True refuses the first statistic already; False takes all, at twice the noise."""
+    # True refuses the first statistic already; False takes all, at twice the noise.
     strict, free = (SparseVector(10**6, 1, monotone=monotone) for monotone in (True, False))
     state, _ = strict.init([5], Noise(0))
     with pytest.raises(QueryError, match="monotone=False"):
@@ -176,14 +238,6 @@ def test_a_declaration_is_read_once() -> None:
             mechanism.step(state, each, Noise())
 
 
-def test_gaps() -> None:
-    """An answer True is the distance from the noisy threshold; False is False."""
-    mechanism = SparseVector("7/2", 1, cutoff=2, gap=True)
-    answers = run(mechanism, [5, 2], 1, (1, 0), (0, 0), (0, 2), (0,))
-    assert answers[:3] == [False, Above(Fraction(1, 2)), Above(Fraction(5, 2))]
-    assert answers[3] == Refused("cutoff reached")
-
-
 @pytest.mark.parametrize("monotone", [None, True, False])
 def test_refreshed_thresholds_have_a_bound_in_zcdp(monotone: bool | None) -> None:
     """c e tanh(e/2) at e = d_in epsilon / c, rounded up; without refreshing the conversion."""
@@ -196,17 +250,13 @@ def test_refreshed_thresholds_have_a_bound_in_zcdp(monotone: bool | None) -> Non
 
 
 def test_a_statistic_may_move_as_far_as_the_sensitivity() -> None:
-    """No further, whatever it is otherwise."""
     state, _ = SparseVector(0, 1, sensitivity=4).init([5], SeededCoins(1))
     for l1 in (1, "7/2", 4):
         statistic = Statistic(sum, l1=l1, l2=l1)
         assert SparseVector(0, 1, sensitivity=4).step(state, statistic, Noise(0, 0))[1] is True
     with pytest.raises(QueryError, match="at most 4"):
         SparseVector(0, 1, sensitivity=4).step(state, Statistic(sum, l1="4.01", l2=4), Noise())
-
-
-def test_a_sum_of_other_units_is_not_compared_in_them() -> None:
-    """Of a sensitivity that was meant for the sum itself, the error says what to write."""
+    # Of a sensitivity that was meant for the sum itself, the error says what to write.
     data = {"cost": [12.5, 700.0]}
     search = Queryable(SparseVector(9, 1, sensitivity=1000), data)
     with pytest.raises(QueryError, match="unit=1: it adds up units of 1/1000, and the threshold"):
@@ -214,21 +264,13 @@ def test_a_sum_of_other_units_is_not_compared_in_them() -> None:
     assert search(Sum("cost", 0, 1000, unit=1)) in (True, False)
 
 
-def test_threshold_noise_is_kept() -> None:
-    """It is drawn once."""
+def test_noise_on_the_threshold_is_drawn_once_or_after_each_true() -> None:
     answers = run(SparseVector(0, 1, cutoff=3), [0, -50], 10, (0, 9), (0, 10), (0, 9), (1, 60))
     assert answers == [False, True, False, True]
-
-
-def test_threshold_noise_is_fresh_after_each_true() -> None:
-    """If it is refreshed, the next epoch compares with new noise; a False keeps the old."""
+    # If it is refreshed, the next epoch compares with new noise; a False keeps the old.
     mechanism = SparseVector(0, 1, cutoff=3, refresh=True)
     answers = run(mechanism, [0, -50], 0, (1, 0), (0, 0, 100), (0, 0), (0, 100, -70), (1, 0, 0))
     assert answers == [False, True, False, True, True]
-
-
-def test_no_noise_is_drawn_after_the_last_true() -> None:
-    """The last True draws no more than its own noise."""
     coins = Noise(0, 0)
     mechanism = SparseVector(0, 1)
     state, _ = mechanism.init([5], coins)
@@ -255,10 +297,7 @@ def test_after_the_cutoff_nothing_is_read() -> None:
     assert after is state
     assert state.dataset is None
     assert calls == ["data", "data"]
-
-
-def test_the_handle_raises_the_refusal() -> None:
-    """To the analyst the cutoff is a QueryRefusedError."""
+    # To the analyst the cutoff is a QueryRefusedError.
     search = Queryable(SparseVector(0, 10), [1] * 1000)
     assert search(Count()) is True
     with pytest.raises(QueryRefusedError, match="cutoff reached"):
@@ -277,14 +316,8 @@ class Undeclared(Count):
 @pytest.mark.parametrize(
     "query",
     [
-        len,
-        3,
-        None,
-        Laplace(Count(), scale=1),
-        Statistic(len, l1="1.01", l2=1),
-        Statistic(len, l1=1, l2=1, shape=1),
-        Histogram("state", ["NY"]),
-        Undeclared(),
+        *(len, 3, None, Laplace(Count(), scale=1), Statistic(len, l1="1.01", l2=1)),
+        *(Statistic(len, l1=1, l2=1, shape=1), Histogram("state", ["NY"]), Undeclared()),
     ],
     ids=repr,
 )
@@ -312,12 +345,6 @@ def test_state_shows_nothing_private() -> None:
     """Neither data nor threshold noise are in the state's repr."""
     state, _ = SparseVector(0, 1).init("the patient is 47", Noise(12345))
     assert repr(state) == "SparseVectorState(left=1, moves=None)"
-
-
-@pytest.mark.parametrize("d_in", [0, 1, 3])
-def test_loss(d_in: int) -> None:
-    """The loss is epsilon a record, whatever the cutoff."""
-    assert SparseVector(0, "1/3", cutoff=7).privacy_map(d_in) == PureDP(Fraction(d_in, 3))
 
 
 @attrs.frozen
@@ -413,10 +440,7 @@ def test_several_are_compared_one_after_the_other() -> None:
     assert state == SparseVectorState(0, None, 0)
     after, refused = mechanism.step(state, AskMany([value_of(0)]), Noise())
     assert (after, refused) == (state, (Refused("cutoff reached"),))
-
-
-def test_a_wrong_one_among_several_is_named_and_none_is_read() -> None:
-    """By its place."""
+    # By its place.
     mechanism = SparseVector(0, 1)
     state, _ = mechanism.init([5], Noise(0))
     for wrong in (3, Statistic(len, l1=2, l2=2), Statistic(len, l1=1, l2=1, shape=3)):
@@ -425,10 +449,7 @@ def test_a_wrong_one_among_several_is_named_and_none_is_read() -> None:
         assert type(caught.value) is QueryError
     with pytest.raises(QueryError, match="AskMany"):
         mechanism.step(state, AskMany([]), Noise())
-
-
-def test_a_failure_among_several_ends_the_search() -> None:
-    """The answers before it are kept, and nothing is answered afterwards."""
+    # The answers before it are kept, and nothing is answered afterwards.
     q = Queryable(SparseVector(10**6, 1, cutoff=9), [5], coins=SeededCoins(1), allow_seeded=True)
     assert q.ask_many([value_of(0), value_of(7), value_of(0)]) == (False, Failed(), Failed())
     for queries in ([value_of(0)], [value_of(0)] * 2):

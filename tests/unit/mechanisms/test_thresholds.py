@@ -9,19 +9,10 @@ import mpmath
 import pytest
 
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
-from mechanisms.thresholds import (
-    at_least,
-    half_line,
-    least_counts,
-    least_threshold,
-    shown_by,
-)
+from mechanisms.thresholds import at_least, half_line, least_counts, least_threshold, shown_by
 
 NOISES = [
-    DiscreteLaplace("1/3"),
-    DiscreteLaplace(4),
-    DiscreteGaussian("1/2"),
-    DiscreteGaussian(30),
+    *(DiscreteLaplace("1/3"), DiscreteLaplace(4), DiscreteGaussian("1/2"), DiscreteGaussian(30)),
     DiscreteGaussian(10**6),
 ]
 noises = pytest.mark.parametrize("noise", NOISES, ids=str)
@@ -106,10 +97,14 @@ def test_no_way_to_spread_units_over_keys_is_worse(noise: Any, keys: int, units:
         assert worst == pytest.approx(float(shown_by(noise, threshold, keys, units)), abs=1e-12)
 
 
-def test_one_more_than_the_threshold_of_one_unit() -> None:
+def test_other_claims_would_be_false() -> None:
     """A delta at one unit does not serve for two at twice the epsilon without the group bound."""
     noise = DiscreteLaplace(1)
     assert shown_by(noise, 9, 1, 2) > 2 * shown_by(noise, 9, 1)
+    # Of keys with a count of 1 that are shown, all have a noisy count that is far above it.
+    noise, missed = DiscreteLaplace(2), Fraction(1, 40)
+    assert 20 - half_line(noise, missed) > 1
+    assert least_counts(noise, 20, [20], missed) == {20: 1}
 
 
 @pytest.mark.parametrize("noise", NOISES[:4], ids=str)
@@ -128,13 +123,6 @@ def test_the_lower_end_misses_as_rarely_as_it_says(noise: Any, missed: Fraction)
                 assert exact[wrong[0] - count] / shown <= fraction(missed)
     assert ends[most - 1] == most - 1 - half_line(noise, missed)
     assert ends[threshold] == 1
-
-
-def test_a_plain_interval_would_miss_more_often() -> None:
-    """Of keys with a count of 1 that are shown, all have a noisy count that is far above it."""
-    noise, missed = DiscreteLaplace(2), Fraction(1, 40)
-    assert 20 - half_line(noise, missed) > 1
-    assert least_counts(noise, 20, [20], missed) == {20: 1}
 
 
 def test_extreme_parameters() -> None:

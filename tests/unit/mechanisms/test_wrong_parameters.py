@@ -39,8 +39,10 @@ from mechanisms import (
 )
 from mechanisms.additive import integer_statistic
 from mechanisms.counters.toeplitz_noise import ToeplitzNoise
+from mechanisms.first_good import FirstGood, Try
 from mechanisms.frugal.combined import Combined
-from mechanisms.frugal.together import GaussiansTogether
+from mechanisms.frugal.joint_launch import GaussiansTogether
+from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
 from mechanisms.sampling.choices import Softmax
 from mechanisms.sampling.laws import BernoulliExp, DiscreteGaussian, DiscreteLaplace, TruthfulAnswer
 from mechanisms.synthetic.domain import columns_field
@@ -98,6 +100,14 @@ def schedule(scales: Any) -> object:
     return LaplaceNoiseReduction(Count(), scales=scales)
 
 
+def missed_of(given: Any) -> object:
+    return GaussianNoiseReduction(Count(), variances=[9, 3], missed=given)
+
+
+def variances_of(given: Any) -> object:
+    return GaussianNoiseReduction(Count(), variances=given, missed="1/9")
+
+
 def compared(modelled: Any) -> object:
     return ComparedMarginal(CITIES, modelled, 1, 0)
 
@@ -117,10 +127,9 @@ def universe(given: Any) -> object:
 ROWS: list[Row] = [
     # counters
     (ValueError, "exactly one", toeplitz, [{}, {"scale": 1, "rho": 1}]),
-    (ValueError, "horizon", toeplitz, [{"scale": 1}, {"rho": 1, "horizon": 0}]),
-    (ValueError, "horizon", toeplitz, [{"rho": 1, "horizon": 2**20 + 1}]),
+    (ValueError, "horizon", toeplitz, [{"rho": 1, "horizon": 0}, {"rho": 1, "horizon": 2**20 + 1}]),
     (ValueError, "rho", toeplitz, [{"rho": 0}]),
-    # past the horizon there is no epoch, and the parts of its noise would be looked for without end
+    # past the horizon no noise is drawn
     (ValueError, "in order, and within the horizon", noise_of_steps, [(1, 8, 3, 2), (1, 8, 0, 9)]),
     (EITHER, "horizon is", noise_of_steps, [(1, 0, 0, 0), (1, 2.5, 0, 1)]),
     (ValueError, "(unit|step) is", noise_of_steps, [(0, 8, 0, 1), (1, 8, -1, 1)]),
@@ -254,6 +263,14 @@ ROWS: list[Row] = [
     (TypeError, "repetitions is", starred(Best, WORD, "largest"), [(3,)]),
     (ValueError, "leave of=1 out", named(Best, WORD, lambda _: 1, GEOMETRIC), [{"of": 1}]),
     (ValueError, "of is", best, [{"of": of} for of in (-1, True, "_hidden", "a.b", 1.5, "", len)]),
+    (ValueError, "epsilon is", starred(FirstGood), [(0, GEOMETRIC, 3), (-1, GEOMETRIC, 3)]),
+    (EITHER, "repetitions", starred(FirstGood, 1), [(3, 3), (Poisson(1), 3)]),
+    (ValueError, "missed is", missed_of, [0, 1, NAN]),
+    (EITHER, "variances", variances_of, [(), (1, 2), (3, 3), 9, "x"]),
+    (ValueError, "tries is", starred(FirstGood, 1, GEOMETRIC), [(0,), (1001,), (True,)]),
+    (ValueError, "score is", starred(Try, WORD), [("best",), (int,)]),
+    (EITHER, "tau", starred(Try, WORD, "largest"), [(NAN,), ("x",), (True,)]),
+    (ValueError, "leave of=1 out", named(Try, WORD, lambda _: 1), [{"of": 1}]),
     # interactive mechanisms and persons
     *((ValueError, "should be", weights, [{name: 0}]) for name in (*OPTIONS, "learning_rate")),
     (ValueError, "should be", weights, [{"epsilon": NAN}, {"learning_rate": NAN}]),

@@ -13,11 +13,11 @@ from queryable.effort import (
     characters_of,
     is_out,
     is_quick,
-    quickly,
     refused,
     remembered,
     size_of,
     take,
+    within_effort,
     write,
 )
 from queryable.streams.blocks import BlockStated
@@ -25,10 +25,10 @@ from queryable.streams.blocks import BlockStated
 
 def test_the_switch_holds_for_the_block_and_what_it_calls() -> None:
     assert not is_quick()
-    with quickly():
+    with within_effort():
         assert is_quick()
         assert copy_context().run(is_quick)
-        with quickly(False):
+        with within_effort(False):
             assert not is_quick()
         assert is_quick()
     assert not is_quick()
@@ -36,17 +36,17 @@ def test_the_switch_holds_for_the_block_and_what_it_calls() -> None:
 
 def test_the_computations_of_a_block_share_its_steps() -> None:
     assert take(10 * STEPS)
-    with quickly():
+    with within_effort():
         assert take(STEPS - 5)
         assert not take(6)
         assert copy_context().run(lambda: take(3))
-        with quickly(False):
+        with within_effort(False):
             assert take(STEPS)
         assert take(2)
         assert not take(1)
-    with quickly():
+    with within_effort():
         assert take(STEPS)
-    with quickly():  # what is kept is counted once
+    with within_effort():  # what is kept is counted once
         assert not take(STEPS + 1, "a")
         assert take(STEPS - 1, "a")
         assert take(STEPS - 1, "a")
@@ -64,15 +64,15 @@ def test_what_is_remembered_takes_the_steps_of_what_is_new() -> None:
         return number * number
 
     for _ in range(2):  # new, and then known
-        with quickly(steps=1500) as left:
+        with within_effort(steps=1500) as left:
             assert squared(3) == squared(3) == 9  # in one message it is counted once
             assert left.taken == 1000
             with pytest.raises(ValueError, match="too long"):
                 squared(4)
             assert is_out()
-    with quickly():
+    with within_effort():
         assert squared(4) == 16
-    with quickly(steps=1500):
+    with within_effort(steps=1500):
         squared(3)
         with pytest.raises(ValueError, match="takes too long"):
             squared(4)
@@ -81,7 +81,7 @@ def test_what_is_remembered_takes_the_steps_of_what_is_new() -> None:
 
 
 def test_steps_of_what_was_admitted_are_not_refused() -> None:
-    with quickly(steps=10, characters=5):
+    with within_effort(steps=10, characters=5):
         assert write(5)
         assert not write(1)
         with admitted():
@@ -99,9 +99,6 @@ def test_characters_of_a_value_are_about_those_of_its_text() -> None:
     for value in (blocks, blocks[0], ZCDP("1/3"), (True, None, "a")):
         length = len(encode(value))
         assert length / 2 < characters_of(value) < 2 * length
-
-
-def test_numbers_and_digits_of_a_value() -> None:
     assert size_of(("a", None, 1.5)) == (0, 0)
     numbers, digits = size_of({"a": [Fraction(1, 7), (10**100,)]})
     assert numbers == 2

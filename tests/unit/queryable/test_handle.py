@@ -21,7 +21,6 @@ from queryable import (
     Launch,
     Measurement,
     MechanismFault,
-    PrivacyLossQuery,
     PureDP,
     Queryable,
     QueryError,
@@ -30,73 +29,36 @@ from queryable import (
     UnknownQueryError,
 )
 from queryable.errors import HandleError, ReentrantQueryError, RetiredChildError
-from tests.strategies import (
-    SECRET,
-    TENTH,
-    Courier,
-    Faulty,
-    RandomBits,
-    RandomWord,
-    Toy,
-    raising,
-)
+from tests.strategies import SECRET, TENTH, Courier, Faulty, RandomBits, RandomWord, Toy, raising
 
 ONE = FiltCon(PureDP(1))
 
 
-def test_a_measurement_gives_its_answer_and_a_mechanism_a_child() -> None:
-    """A launch returns the answer of a measurement, and a queryable otherwise."""
-    q = Queryable(ONE, None)
-    assert isinstance(q(RandomWord()), int)
-    child = q(RandomBits())
-    assert isinstance(child, Queryable)
-    assert isinstance(child.opening, int)
-    assert isinstance(child.ask("bits"), int)
-
-
-def test_a_call_launches_or_asks() -> None:
-    """Calling launches a mechanism and asks anything else."""
-    q = Queryable(ONE, None)
-    child = q(Toy(), TENTH)
-    assert child("bits") == 0
-    assert q(PrivacyLossQuery()) == TENTH
-
-
 def test_children_are_found_by_id() -> None:
-    """`children` has the handles by id; measurements use an id and have none."""
     q = Queryable(ONE, None)
     first, _, third = q(Toy()), q(RandomWord()), q(Toy())
     assert dict(q.children) == {0: first, 2: third}
     with pytest.raises(TypeError):
         q.children[5] = first  # type: ignore[index]
-
-
-def test_grandchildren_are_reached_through_their_parents() -> None:
-    """A launch in a grandchild, by path or by handle, returns the same handle."""
-    q = Queryable(ONE, None)
-    inner = q(FiltCon(PureDP("0.5")))
-    by_path = q.ask(Ask(0, Launch(Toy())))
-    assert inner.children == {0: by_path}
-    assert by_path.ask("bits") == 0
-    assert q.ask(Ask(0, Ask(0, "bits"))) == 1
-
-
-def test_a_launch_through_a_person_gives_a_child() -> None:
-    """`Launched` in an answer makes a child, through any number of persons."""
-    q = Queryable(Courier() @ (Courier() @ ONE), None)
-    child = q(Toy())
-    assert child.ask("bits") == 0
-    assert q.children[0] is child
-
-
-def test_an_opening_with_children_has_handles() -> None:
-    """ConComp's opening is its children, root or launched."""
     root = Queryable(ConComp([Toy(), RandomWord()]), None)
     assert root.opening[0].ask("bits") == 0
     assert isinstance(root.opening[1], int)
     launched = Queryable(ONE, None).launch(ConComp([Toy(), Toy()]))
     assert [child.ask("bits") for child in launched.opening] == [0, 0]
     assert set(launched.children) == {0, 1}
+
+
+def test_grandchildren_are_reached_through_their_parents() -> None:
+    q = Queryable(ONE, None)
+    inner = q(FiltCon(PureDP("0.5")))
+    by_path = q.ask(Ask(0, Launch(Toy())))
+    assert inner.children == {0: by_path}
+    assert by_path.ask("bits") == 0
+    assert q.ask(Ask(0, Ask(0, "bits"))) == 1
+    q = Queryable(Courier() @ (Courier() @ ONE), None)
+    child = q(Toy())
+    assert child.ask("bits") == 0
+    assert q.children[0] is child
 
 
 def test_the_view_is_one_log_filtered_by_path() -> None:
@@ -110,35 +72,20 @@ def test_the_view_is_one_log_filtered_by_path() -> None:
     assert [each.path for each in child.view] == [(0,), (0, 0)]
     assert [each.query for each in leaf.view] == ["bits"]
     assert leaf.view.opening is None
+    # The repr names the root and the path, and nothing of the data.
+    q = Queryable(ONE, SECRET)
+    assert repr(q) == "<Queryable FiltCon>"
+    assert repr(q(FiltCon(PureDP("0.5")))(Toy())) == "<Queryable FiltCon/0/0>"
 
 
-def test_wrong_queries_are_not_in_the_view() -> None:
-    """A `QueryError` is no exchange, because nothing has changed."""
-    q = Queryable(ONE, None)
-    with pytest.raises(UnknownQueryError):
-        q.ask("nonsense")
-    assert len(q.view) == 0
-
-
-def test_seeded_coins_need_allow_seeded() -> None:
+def test_seeds_and_iterators_are_refused() -> None:
     """The seed determines the noise, so seeds are for tests."""
     with pytest.raises(ValueError, match="allow_seeded=True"):
         Queryable(ONE, None, coins=SeededCoins(1))
     Queryable(ONE, None, coins=SeededCoins(1), allow_seeded=True)
-
-
-def test_equal_seeds_give_equal_views() -> None:
-    """A seeded run replays, through filters and persons, measurements and children."""
-
-    def run(seed: int) -> list[Any]:
-        q = Queryable(ONE, None, coins=SeededCoins(seed), allow_seeded=True)
-        child, inner = q(RandomBits()), q(Courier() @ FiltCon(PureDP("0.5")))
-        answers = [q(RandomWord()), child.ask("bits"), inner(RandomWord()), child.ask("bits")]
-        return [child.opening, *answers, inner(RandomBits()).ask("bits")]
-
-    assert run(1) == run(1)
-    assert not set(run(1)) & set(run(2))
-    assert len(set(run(1))) == 6
+    # The second mechanism would find it empty.
+    with pytest.raises(TypeError, match="iterator"):
+        Queryable(ONE, iter([1, 2]))
 
 
 class Arrays(InteractiveMechanism[Any]):
@@ -185,12 +132,6 @@ def test_the_data_are_read_only_and_shared(wrap: Any) -> None:
     assert all(np.shares_memory(each, array) and not each.flags.writeable for each in seen)
     assert seen[0] is seen[1] or isinstance(wrap(array), dict)
     array[0] = 1  # the caller's own array stays theirs
-
-
-def test_a_one_shot_iterator_is_refused_as_a_dataset() -> None:
-    """The second mechanism would find it empty."""
-    with pytest.raises(TypeError, match="iterator"):
-        Queryable(ONE, iter([1, 2]))
 
 
 @pytest.mark.parametrize(
@@ -348,7 +289,6 @@ def test_a_failing_root_repeats_a_constant(at_launch: bool) -> None:
 
 
 def test_an_interrupted_start_is_bare() -> None:
-    """A `KeyboardInterrupt` inside the root's `init` is raised without context."""
     mechanism = Faulty(raising(KeyboardInterrupt(SECRET)), at_launch=True)
     with pytest.raises(KeyboardInterrupt) as caught:
         Queryable(mechanism, None)
@@ -435,7 +375,6 @@ def test_nothing_is_printed(capfd: Any) -> None:
 
 
 def test_a_broken_mechanism_retires_only_itself() -> None:
-    """A step that returns no pair retires that child; its parent and siblings go on."""
 
     class NoPair(Toy):
         def step(self, state: Any, query: Any, coins: Any = None) -> Any:
@@ -449,7 +388,6 @@ def test_a_broken_mechanism_retires_only_itself() -> None:
 
 
 def test_a_refusal_carries_the_amounts_of_the_innermost_filter() -> None:
-    """Through nested filters a refusal is the one of the filter that refused."""
     q = Queryable(ONE, None)
     inner = q(FiltCon(PureDP("0.25")))
     inner(RandomWord())
@@ -522,13 +460,6 @@ def test_a_dry_run_changes_nothing() -> None:
     assert q.can_afford(probe) is False
     assert ran == []
     assert q.privacy_loss() == TENTH
-
-
-def test_a_handle_shows_where_it_is() -> None:
-    """The repr names the root and the path, and nothing of the data."""
-    q = Queryable(ONE, SECRET)
-    assert repr(q) == "<Queryable FiltCon>"
-    assert repr(q(FiltCon(PureDP("0.5")))(Toy())) == "<Queryable FiltCon/0/0>"
 
 
 @pytest.mark.parametrize(

@@ -40,22 +40,16 @@ class Scripted(Courier):
         return state + 1, self.react(state, message)
 
 
-def test_a_courier_changes_nothing() -> None:
+def test_a_courier_changes_nothing_and_costs_nothing() -> None:
     """Passing everything on gives the mechanism's own view, up to its coins."""
     direct = interact(Toy(), None, lambda view: "bits" if len(view) < 5 else None)
     through = interact(Courier() @ Toy(), None, lambda view: "bits" if len(view) < 5 else None)
     assert direct == through
-
-
-def test_at_is_postprocessed() -> None:
-    """`person @ mechanism` is short for the class."""
+    # `person @ mechanism` is short for the class.
     assert Courier() @ Toy() == Postprocessed(Toy(), Courier())
     with pytest.raises(TypeError):
         Courier() @ 3  # type: ignore[operator]
-
-
-def test_postprocessing_costs_nothing() -> None:
-    """The map is the mechanism's, in every measure and at every d_in."""
+    # The map is the mechanism's, in every measure and at every d_in.
     wrapped = Courier() @ Toy()
     assert wrapped.privacy_map(1) == Toy().privacy_map(1)
     assert wrapped.privacy_map(3, ApproxDP) == Toy().privacy_map(3, ApproxDP)
@@ -64,7 +58,7 @@ def test_postprocessing_costs_nothing() -> None:
     assert (Courier() @ RandomWord()).coin_at_launch is True
 
 
-def test_a_person_may_ask_more_than_once() -> None:
+def test_a_person_speaks_first_and_asks_with_fresh_coins() -> None:
     """One query of the analyst can be two of the mechanism, with fresh coins each."""
     mechanism = Twice() @ RandomBits()
     state, opening = mechanism.init(None, SeededCoins(1))
@@ -73,10 +67,7 @@ def test_a_person_may_ask_more_than_once() -> None:
     assert first != second
     assert state.children["mechanism"].messages == 3
     assert state.children["person"].messages == 4
-
-
-def test_a_persons_coins_are_fresh_for_each_message() -> None:
-    """The bits that a person adds never repeat, and differ from the mechanism's."""
+    # The bits that a person adds never repeat, and differ from the mechanism's.
     view = interact(
         Masker() @ RandomBits(),
         None,
@@ -85,10 +76,6 @@ def test_a_persons_coins_are_fresh_for_each_message() -> None:
     )
     words = [word for answer in (view.opening, *view.answers) for word in answer]
     assert len(set(words)) == len(words) == 14
-
-
-def test_the_opening_goes_through_the_person() -> None:
-    """`FromMechanism(opening)` is the first message; its `ToAnalyst` is the new opening."""
     person = Scripted(lambda state, message: ToAnalyst(("first", message)))
     assert person.step(0, None, SYSTEM)[1].answer == ("first", None)
     _, opening = (person @ RandomBits()).init(None, SeededCoins(1))
@@ -124,7 +111,6 @@ def test_a_persons_refusal_of_a_query_changes_nothing() -> None:
 
 
 def test_the_mechanisms_first_query_error_passes() -> None:
-    """If the first query to the mechanism is wrong, the analyst gets its `QueryError`."""
     q = Queryable(Courier() @ Toy(), None)
     with pytest.raises(UnknownQueryError):
         q.ask("nonsense")
@@ -168,7 +154,6 @@ def test_a_person_with_a_wrong_reply_has_failed(reply: Any) -> None:
 
 
 def test_a_person_sees_refusals_and_children() -> None:
-    """Over a filter a person gets `Refused` as an answer and reaches children by `Ask`."""
     seen = []
 
     def react(state: int, message: Any) -> Any:

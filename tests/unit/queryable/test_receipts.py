@@ -25,7 +25,7 @@ from composition import (
 )
 from composition.rules import Additive
 from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
-from mechanisms.refinement.messages import Refine
+from mechanisms.refinement.refine_queries import Refine
 from queryable import (
     GDP,
     RDP,
@@ -115,9 +115,6 @@ def test_a_d_out_is_what_was_claimed() -> None:
     (row,) = q.ledger()
     assert row.claim == PureDP("0.5")
     assert row.loss == row.total == q.privacy_loss()
-
-
-def test_an_odometer_with_a_d_out_is_the_filter_that_it_runs_as() -> None:
     q = Queryable(FiltCon(ZCDP(1)), True)
     child = q.launch(OdomCon(ZCDP), d_out=ZCDP("1/4"))
     child.launch(Toy())
@@ -132,16 +129,15 @@ class Charging(FiltCon):
         return state, None
 
 
-def test_a_subclass_with_its_own_launch_has_no_account() -> None:
+def test_what_has_no_account_no_launches_or_no_loss() -> None:
     """A tree would otherwise show charges that were not made."""
     assert Charging(PureDP(1)).account() is None
     assert FiltCon(PureDP(1)).account() is not None
-
-
-def test_fixed_compositions_have_no_launches() -> None:
     q = Queryable(ConComp([Toy(), RandomizedResponse(bool, odds=2)]), True)
     assert len(q.ledger()) == 0
     assert [node.status for node in q.node.children] == ["live", "answered"]
+    assert own_loss(OdomCon(PureDP)) is None
+    assert own_loss(Toy(), 2) == PureDP("0.2")
 
 
 # What is realised.
@@ -178,7 +174,7 @@ def test_receipts_follow_realised_charges(budget: Any, nested: bool) -> None:
                 assert child.node.reported in (None, child.privacy_loss())
 
 
-def test_a_refused_ask_costs_nothing() -> None:
+def test_what_is_refused_halted_or_failed_is_charged_as_told() -> None:
     q = Queryable(ExPost(PureDP("0.15")), DATA)
     child = q.launch(reduction())
     child.ask(Refine())
@@ -187,10 +183,7 @@ def test_a_refused_ask_costs_nothing() -> None:
     assert q.node.account is not None
     assert q.node.account.total() == q.privacy_loss()
     assert "last reported ExPostBound(loss <= 0.1" in q.tree()
-
-
-def test_after_a_halt_nothing_more_is_charged() -> None:
-    """Also for launches that would have fitted the budget."""
+    # Also for launches that would have fitted the budget.
     q = Queryable(ExPost(PureDP("0.3"), on_exceed="halt"), DATA)
     child = q.launch(reduction())
     child.ask(Refine())
@@ -198,19 +191,12 @@ def test_after_a_halt_nothing_more_is_charged() -> None:
         with pytest.raises(QueryRefusedError, match="halted"):
             child.ask(Refine(scale))
         assert q.node.spent == q.privacy_loss() == ExPostBound("0.1", 0)
-
-
-def test_ordinary_children_are_charged_in_full_at_launch() -> None:
     q = Queryable(ExPost(PureDP(1)), DATA)
     with pytest.raises(InteractiveError):
         q.launch(Faulty(raising(ValueError()), at_launch=True))
     (row,) = q.ledger()
     assert (row.outcome, row.loss) == ("failed", PureDP("0.1"))
     assert row.total == q.privacy_loss()
-
-
-def test_its_theorem_is_its_own() -> None:
-    assert "ex-post accounting interleaves" in Queryable(ExPost(PureDP(1)), DATA).explain()
 
 
 # Where receipts are, and where not.
@@ -277,8 +263,3 @@ def test_a_count_limit_is_refused_alike_by_every_filter() -> None:
             q.launch(Toy())
         errors.append((str(error.value), error.value.instead))
     assert errors[0] == errors[1]
-
-
-def test_a_mechanism_without_a_loss_has_none() -> None:
-    assert own_loss(OdomCon(PureDP)) is None
-    assert own_loss(Toy(), 2) == PureDP("0.2")

@@ -31,6 +31,7 @@ from queryable.data.rows import rows_of
 from queryable.losses import RenyiCurve, as_measure
 from queryable.losses.numbers import exact, natural, round_up
 from queryable.randomness.laws import Bernoulli, UniformBelow
+from queryable.streams.levels import BlockLevel, UserLevel
 from tests.strategies import Courier, Toy
 from tests.wrong import rows
 
@@ -137,7 +138,7 @@ WRONG = rows(
     (ValueError, None, lambda: FDP([(0, 1), (1, float("nan"))])),
     (ValueError, None, lambda: FDP([(0, True), (1, 0)])),
     (ValueError, None, lambda: FDP([(0, 1), (-1, 0)])),
-    (ValueError, None, lambda: FDP([(0, 1, 2), (1, 0)])),
+    (TypeError, "pairs", lambda: FDP([(0, 1, 2), (1, 0)])),
     (ValueError, None, lambda: FDP([(0, "1/2"), ("1/4", "1/2"), (1, 0)])),
     (TypeError, None, lambda: FDP([(0, 1), (1, None)])),
     (TypeError, None, lambda: FDP([0, 1])),
@@ -151,6 +152,9 @@ WRONG = rows(
     # randomness/test_laws
     ((ValueError, TypeError), "bound", UniformBelow, [0, -1, True, "3", 2.0]),
     (ValueError, "probability", Bernoulli, [2, -1, float("nan"), True]),
+    # streams/levels
+    (TypeError, "name of the column", lambda name: UserLevel(name, 1), ["", None, 3]),
+    (TypeError, "name of the column", lambda name: BlockLevel(name, 1), ["", None, 3]),
     # test_handle
     (
         TypeError,

@@ -27,13 +27,14 @@ from mechanisms.tables.engines.files.opening import SETTINGS, Sources, lock_down
 from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_files, valid_copy
 from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.protocol import Choice, Engine, interrupts
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.found import FindPlan, find_statement, found_by
-from mechanisms.tables.engines.sql.keeping import KeptTables
-from mechanisms.tables.engines.sql.kept import CountedRows, ViewColumns
+from mechanisms.tables.engines.sql.keeping import KeptTables, registered
+from mechanisms.tables.engines.sql.kept import CountedRows
 from mechanisms.tables.engines.sql.statements import Plan, kind_of_operand, statement_of
 from mechanisms.tables.engines.sql.together import scans
 from mechanisms.tables.engines.sql.types import kind_of
+from mechanisms.tables.engines.sql.views import ViewColumns
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand
@@ -41,8 +42,11 @@ from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.data.cells import Array
+from queryable.wording.quoting import quoted
 
 _OF_CELLS = ("decimal", "thousands", "date_format")
+_MOST_SUMS = 100
+"""How many sums one statement has."""
 _SHORT = {"INTEGER", "BIGINT"}  # types of results that fit into int64
 
 
@@ -107,7 +111,7 @@ class DuckDB(Engine):
         csv = files.form == "csv"
         if not csv and dialect:
             raise TypeError(f"leave {next(iter(dialect))} out; it is for CSV files")
-        types = {} if types is None else types
+        types = _declared(types)
         of_cells = {name: dialect.pop(name) for name in _OF_CELLS if name in dialect}
         self.formats = CellFormats(**of_cells)
         written = source.written if isinstance(source, ArrowFrame) else ()
@@ -261,10 +265,8 @@ class DuckDB(Engine):
         """As `run`, but for keys and records the columns of the array, if they are short."""
         self.sources.require_unchanged()
         with self._reading():
-            statement = f"{self._with(plan)}{plan.statement}"
-            try:
-                for name, keys in plan.tables.items():
-                    self._connection.register(name, keys)
+            statement = self._statement(plan)
+            with registered(self._connection, plan.tables):
                 found = self._connection.execute(statement, list(plan.parameters))
                 names = {column[0] for column in found.description}
                 short = {str(column[1]) for column in found.description} <= _SHORT
@@ -273,9 +275,6 @@ class DuckDB(Engine):
                     arrays = list(found.fetchnumpy().values())
                 else:
                     arrays, rows = None, found.fetchall()
-            finally:
-                for name in plan.tables:
-                    self._connection.unregister(name)
         self._require_unchanged()
         if arrays is None:
             return [tuple(map(int, row)) for row in rows]
@@ -285,7 +284,7 @@ class DuckDB(Engine):
 
     def run_together(self, plans: Sequence[Plan]) -> list[list[tuple[int, ...]]]:
         """As `run` for each plan, in as few scans as possible. It fails if one of them does."""
-        plans, shared = scans(plans)
+        plans, shared = scans(plans, _MOST_SUMS)
         found: dict[int, list[tuple[int, ...]]] = {}
         for scan in shared:
             rows = self.run(scan.plan)
@@ -304,13 +303,19 @@ class DuckDB(Engine):
             yield from found_by(self._connection, plan)
         self._require_unchanged()
 
-    def _with(self, plan: Plan) -> str:
-        """The rows that a plan reads, by the names that it reads them by."""
+    def _statement(self, plan: Plan) -> str:
+        """The statement of a plan, with the rows that it reads by the names of them."""
         if plan.kept is not None:
-            return f"WITH kept AS NOT MATERIALIZED ({self._keeper.source(plan.kept)}) "
+            rows, statement, coded = self._keeper.source(plan.kept), plan.statement, plan.coded
+            column = None if coded is None else self._keeper.coded(plan.kept, coded.codes)
+            if coded is not None and column is not None:
+                rows = f"SELECT *, {column} AS {coded.name} FROM ({rows})"
+                statement = coded.statement
+            return f"WITH kept AS NOT MATERIALIZED ({rows}) {statement}"
         if plan.view != "data":
-            return f"WITH data AS NOT MATERIALIZED (SELECT * FROM {identifier(plan.view)}) "
-        return ""
+            rows = f"SELECT * FROM {identifier(plan.view)}"
+            return f"WITH data AS NOT MATERIALIZED ({rows}) {plan.statement}"
+        return plan.statement
 
     def _require_unchanged(self) -> None:
         """Check the files after rows were read, and forget rows that may be of a changed file."""
@@ -382,6 +387,13 @@ def _frame(source: Any) -> ArrowFrame:
 def _let_go(connection: Any, folder: str) -> None:
     connection.close()
     rmtree(folder, ignore_errors=True)
+
+
+def _declared(types: Any) -> Mapping[str, str]:
+    """Check the declared types of columns."""
+    if types is not None and not isinstance(types, Mapping):
+        raise TypeError(f"types is {quoted(types)}; it should be like {{'age': 'INTEGER'}}")
+    return types or {}
 
 
 def _tuples(rows: list[tuple[int, ...]] | Array) -> list[tuple[int, ...]]:

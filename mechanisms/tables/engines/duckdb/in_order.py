@@ -14,7 +14,7 @@ import numpy as np
 from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.duckdb.parts import Part, StoredRows, every, several, stored
 from mechanisms.tables.engines.protocol import interrupts
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 from queryable.data.cells import python_values
 from queryable.data.guarded import safely
 

@@ -15,14 +15,15 @@ from mechanisms.tables.engines.files.cell_formats import CellFormat
 from mechanisms.tables.engines.files.cells import cast
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.protocol import Choice, Engine
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.found import FindPlan, find_statement
-from mechanisms.tables.engines.sql.kept import CountedRows, ViewColumns
+from mechanisms.tables.engines.sql.kept import CountedRows
 from mechanisms.tables.engines.sql.statements import (
     Plan,
     kind_of_operand,
     statement_of,
 )
+from mechanisms.tables.engines.sql.views import ViewColumns
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.operands import Operand

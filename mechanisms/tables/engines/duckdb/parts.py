@@ -16,6 +16,7 @@ from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.duckdb.joins import ViewRows
 from mechanisms.tables.engines.files.cell_formats import PLAIN, CellFormat
 from mechanisms.tables.engines.files.cells import cast, readings
+from mechanisms.tables.engines.files.excel_files import is_excel
 from mechanisms.tables.engines.files.folders import sources_of
 from mechanisms.tables.engines.files.frames import as_arrow
 from mechanisms.tables.engines.files.loading import declared_type
@@ -23,7 +24,7 @@ from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import Sources, linked
 from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_files
 from mechanisms.tables.engines.protocol import Choice, interrupts
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.found import FindPlan
 from mechanisms.tables.engines.sql.kept import CountedRows
 from mechanisms.tables.engines.sql.statements import Plan
@@ -100,12 +101,18 @@ def parts_of(
     import duckdb
 
     try:
+        if is_excel(records):
+            raise ValueError(
+                "read the sheet, and append its rows as a frame: whether an Excel file is read "
+                "depends on its cells, and no cell decides whether a batch arrives"
+            )
         if isinstance(records, str | Path):
             records = sources_of(records)
             if records is None:
                 return [], None
         if isinstance(records, Sources):
-            return _of_files(root, records, reading)
+            others = {name: value for name, value in reading.items() if name != "sheet"}
+            return _of_files(root, records, others)
         return _of_frame(root, records)
     except duckdb.Error as error:
         raise ValueError(f"the batch cannot be read ({type(error).__name__})") from None

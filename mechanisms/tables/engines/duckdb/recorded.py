@@ -13,8 +13,9 @@ from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.duckdb.in_order import InOrder
 from mechanisms.tables.engines.duckdb.joins import ViewRows
 from mechanisms.tables.engines.duckdb.parts import Part, every, several, stored
-from mechanisms.tables.engines.sql.dialect import DuckDBDialect, identifier
-from mechanisms.tables.engines.sql.kept import ViewColumns, identity_of
+from mechanisms.tables.engines.sql.expression import identifier
+from mechanisms.tables.engines.sql.kept import identity_of
+from mechanisms.tables.engines.sql.views import ViewColumns
 
 
 @attrs.frozen(eq=False)
@@ -54,7 +55,7 @@ def recorded(
     if unit is None:
         numbered = _rows(engine.ready(), identifier(record), earlier)
     else:
-        there = Compiler(DuckDBDialect(), columns.kinds).present(unit).text
+        there = Compiler(columns.dialect(), columns.kinds).present(unit).text
         rows = f"{identifier(engine.ready())} WHERE {there}"
         numbered = _units(rows, columns, identity_of(unit, columns.kinds[unit]), earlier)
     number = f"CAST({identifier(record)} AS {_type_of(root, engine.ready(), earlier)})"

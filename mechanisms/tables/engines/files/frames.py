@@ -4,7 +4,7 @@ A column has the type that its library gives it; no cell decides it. A column of
 no such type, and becomes text.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -14,6 +14,7 @@ from mechanisms.tables.engines.files.misread import MisreadFinding
 from mechanisms.tables.engines.files.objects import as_text, categories_as_text, chunked
 from mechanisms.tables.engines.files.samples import SAMPLED
 from mechanisms.tables.engines.files.validity import valid_cells
+from queryable.wording.quoting import quoted
 
 _BLOCK, _BYTES = 2**16, 2**24
 _DAYS = 2**31 - 1
@@ -101,6 +102,9 @@ def _columns(source: Any) -> list[tuple[str, Any]]:
     if isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
         return list(_contiguous(source).items())
     if isinstance(source, Mapping):
+        for name, values in source.items():
+            if not isinstance(values, Iterable):
+                raise TypeError(f"column {quoted(name)} is {quoted(values)}; it should be a list")
         return [(str(name), values) for name, values in source.items()]
     raise TypeError(
         f"source is a {type(source).__name__}; it should be a path, a pandas, polars or Arrow "

@@ -15,7 +15,7 @@ from mechanisms.tables.engines.files.frames import ArrowFrame
 from mechanisms.tables.engines.files.misread import Misread, MisreadFinding
 from mechanisms.tables.engines.files.opening import Sources
 from mechanisms.tables.engines.files.samples import SAMPLED, Sample, sampled
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.types import kind_of
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.corrections import no_column

@@ -55,8 +55,8 @@ class Sources:
         form = "csv" if name.lower().endswith(_CSV) else "parquet"
         if form == "parquet" and not name.lower().endswith(_PARQUET):
             raise ValueError(
-                f"source is {name!r}; it should end in .csv, .tsv or .parquet. Open a table of a "
-                "database with Ibis, as in Table(ibis.duckdb.connect('a.duckdb').table('visits'))"
+                f"source is {name!r}; it should end in .csv, .tsv, .parquet or .xlsx. With "
+                "Ibis open a database, as in Table(ibis.duckdb.connect('a.duckdb').table('visits'))"
             )
         literal = isinstance(source, Path) or not has_magic(name) or Path(name).exists()
         found = [name] if literal else sorted(glob(name, recursive=True))  # noqa: PTH207

@@ -9,7 +9,7 @@ from typing import Any
 
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.validity import cells_are_valid, write_valid_cells
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 
 
 def parquet_files(connection: Any, paths: list[str]) -> Any:

@@ -15,7 +15,7 @@ import attrs
 
 from mechanisms.tables.engines.files.cell_formats import CellFormat, DateFormat
 from mechanisms.tables.engines.files.cells import readings
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 
 SAMPLED = 1000
 """How many rows of a source are read as a sample: the first ones."""

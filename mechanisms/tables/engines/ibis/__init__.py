@@ -2,9 +2,9 @@
 
 - `engine`: requests evaluated there. `rowwise`: the expressions that are accepted as a source.
 - `databases`: what differs between databases, as one value for each (`Database`).
-- `dialect`: expressions that are the same everywhere; `dialects`, the functions of each, with
-  `sqlite_functions`. `hashes`: the md5 of text.
-- `rows`, `kept`: the rows of each unit that count. `totals`: sums. `keys`: many public keys.
-- `found`: the keys that occur. `joins`: joined rows. `parts`: a table that grows.
+- `dialects`: the expressions of Postgres and Spark; `on_sqlite` and `sqlite_functions`, SQLite's.
+- `statements`: rows as SQL, and statements in the words of a database, with their rows.
+- `kept`: stores the rows of each unit that count. `keys`: public keys, written or uploaded.
+- `joins`: joined rows. `parts`: a table that grows.
 - `misread`: what SQLite has stored under another type.
 """

@@ -7,17 +7,19 @@ What is not said about a database is as Ibis has it on any. A database whose nam
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
+from functools import partial
+from hashlib import md5
 from typing import Any
 
 import attrs
 
-from mechanisms.tables.engines.dialect import Expression
-from mechanisms.tables.engines.ibis import hashes, sqlite_functions
-from mechanisms.tables.engines.ibis.dialect import Constants, IbisDialect, builtin
-from mechanisms.tables.engines.ibis.dialects import OnDuckDB, OnPostgres, OnSpark, OnSQLite
-from mechanisms.tables.engines.ibis.hashes import Hash
+from mechanisms.tables.engines.ibis import sqlite_functions
+from mechanisms.tables.engines.ibis.dialects import LikePostgres, OnPostgres, OnSpark
+from mechanisms.tables.engines.ibis.on_sqlite import OnSQLite
 from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.protocol import interrupts
+from mechanisms.tables.engines.sql.dialect import SqlDialect
+from mechanisms.tables.engines.sql.on_duckdb import OnDuckDB
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 
@@ -32,26 +34,35 @@ def _unchanged(_backend: Any, source: Any) -> Any:
     return source
 
 
+def _nested(_backend: Any, source: str) -> str:
+    return f"({source})"
+
+
 def _no_kinds(_backend: Any, _source: Any) -> dict[str, Kind]:
     return {}
 
 
-def _by_arrow(backend: Any, expression: Any, _statement: str) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in backend.to_pyarrow(expression).to_pylist()]
+Schema = Mapping[str, Any]
+"""The columns of a statement's rows, with their types in Ibis."""
 
 
-def _by_batches(backend: Any, expression: Any, _statement: str) -> Iterator[tuple[Any, ...]]:
-    for batch in backend.to_pyarrow_batches(expression):
+def _by_arrow(backend: Any, statement: str, schema: Schema) -> list[tuple[Any, ...]]:
+    rows = backend.sql(statement, schema=schema)
+    return [tuple(row.values()) for row in rows.to_pyarrow().to_pylist()]
+
+
+def _by_batches(backend: Any, statement: str, schema: Schema) -> Iterator[tuple[Any, ...]]:
+    for batch in backend.sql(statement, schema=schema).to_pyarrow_batches():
         yield from (tuple(row.values()) for row in batch.to_pylist())
 
 
-def _fetched(backend: Any, _expression: Any, statement: str) -> list[tuple[Any, ...]]:
+def _fetched(backend: Any, statement: str, _schema: Schema) -> list[tuple[Any, ...]]:
     with backend._safe_raw_sql(statement) as cursor:
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 
 
-def _fetched_in_parts(backend: Any, _expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+def _fetched_in_parts(backend: Any, statement: str, _schema: Schema) -> Iterator[tuple[Any, ...]]:
     with backend._safe_raw_sql(statement) as cursor:
         while rows := cursor.fetchmany(_AT_A_TIME):
             yield from rows
@@ -80,15 +91,11 @@ class Database:
         tested: whether the tests run on it. Elsewhere rows are chosen for each question, many keys
             are written into the statement, and nothing is interrupted.
         dialect: its expressions; by default columns compare with constants, and no more.
-        digest: the md5 of a text.
+        digest: a function that gives the md5 of a text; if None, the one that Ibis knows.
         row_hash: the hash of a row's text, by which rows are sorted, if there is a shorter one.
-        text, bytes: a constant, of its hexadecimal digits.
-        has_nul: whether a text may contain the character NUL.
         holds_any_cell: whether a column may hold cells of another type than it declares.
         casts_fail: whether a text that does not parse makes its cast fail.
-        byte_length: the function that counts the bytes of a value.
         most_sums: how many sums one statement has. Spark compiles 100.
-        quote: what stands around a name.
         uploaded_decimal: if Python objects are uploaded and not Arrow tables, a decimal as one.
         decimals_as_text: whether uploaded decimals are texts, which the database casts.
         open: checks the session, and registers functions.
@@ -96,7 +103,7 @@ class Database:
         kinds: the kinds of columns that Ibis does not tell apart.
         view: a source as a name, if statements may not nest it.
         accept: fails if the database does not take a statement of this size.
-        rows, stream: the rows of an expression and its statement; `stream`, one after the other.
+        rows, stream: the rows of a statement; `stream`, one after the other.
         keep, drop: keeps the rows of a statement under a name until they are dropped. What `keep`
             returns is given to `drop`, or None if it failed.
         within: interrupts the statements of a block after a timeout.
@@ -104,49 +111,42 @@ class Database:
 
     name: str
     tested: bool = False
-    dialect: type[IbisDialect] = IbisDialect
-    digest: Hash = hashes.by_ibis
-    row_hash: Hash = attrs.field()
-    text: Callable[[str], Expression] | None = None
-    bytes: Callable[[str], Expression] | None = None
-    has_nul: bool = True
+    dialect: type[SqlDialect] = SqlDialect
+    digest: str | None = None
+    row_hash: str | None = None
     holds_any_cell: bool = False
     casts_fail: bool = True
-    byte_length: str = "length"
     most_sums: int = 50
-    quote: str = '"'
     uploaded_decimal: Callable[[Any], Any] | None = None
     decimals_as_text: bool = False
     open: Callable[[Any], None] = _nothing
     readable: Callable[[Any, Any], Any] = _unchanged
     kinds: Callable[[Any, Any], Mapping[str, Kind]] = _no_kinds
-    view: Callable[[Any, Any], Any] = _unchanged
+    view: Callable[[Any, str], str] = _nested
     accept: Callable[[Any, str], None] = _nothing
-    rows: Callable[[Any, Any, str], list[Any]] = _by_arrow
-    stream: Callable[[Any, Any, str], Iterator[Any]] = _by_batches
+    rows: Callable[[Any, str, Schema], list[Any]] = _by_arrow
+    stream: Callable[[Any, str, Schema], Iterator[Any]] = _by_batches
     keep: Callable[[Any, str, str], Any] = _temporary
     drop: Callable[[Any, str, Any], None] = _drop_temporary
     within: Callable[[Any, Fraction], AbstractContextManager[None]] = _interrupted
 
-    @row_hash.default
-    def _same(self) -> Hash:
-        return self.digest
+    def dialect_on(self, backend: Any) -> Callable[[], SqlDialect]:
+        """What makes the expressions of a statement.
 
-    @property
-    def constants(self) -> Constants:
-        """How text and bytes are written."""
-        return Constants(self.name, self.text, self.bytes, self.has_nul)
-
-    def dialect_on(self, backend: Any) -> Callable[[Any], IbisDialect]:
-        """A function from a relation to its expressions."""
+        Raises:
+            ValueError: no md5 is known on the database.
+        """
         import ibis.expr.operations as ops
 
-        constants, has_nan = self.constants, bool(backend.has_operation(ops.IsNan))
-        return lambda relation: self.dialect(relation, constants, has_nan, backend)
-
-
-def _unhex(digits: str) -> Expression:
-    return builtin("unhex", ("string",), "binary")(digits)
+        digest = self.digest or "md5({})"
+        if self.digest is None and not backend.has_operation(ops.HexDigest):
+            raise ValueError(
+                "copy the rows to a file or to another database: no md5 is known on "
+                f"{backend.name}, and rows are chosen by it"
+            )
+        has_nan = bool(backend.has_operation(ops.IsNan))
+        row_hash = self.row_hash or digest
+        return partial(self.dialect, self.name, backend, has_nan, digest, row_hash)
 
 
 def _without_wide_integers(backend: Any, source: Any) -> Any:
@@ -170,10 +170,7 @@ DUCKDB = Database(
     name="duckdb",
     tested=True,
     dialect=OnDuckDB,
-    row_hash=hashes.applied(("md5_number", "string", "decimal(38, 0)")),
-    text=lambda digits: builtin("decode", ("binary",), "string")(_unhex(digits)),
-    bytes=_unhex,
-    byte_length="octet_length",
+    row_hash="md5_number({})",
     most_sums=300,
     readable=_without_wide_integers,
     rows=_fetched,
@@ -181,28 +178,25 @@ DUCKDB = Database(
 )
 
 
+_md5 = partial(md5, usedforsecurity=False)
+
+
 def _register(backend: Any) -> None:
     create = backend.con.create_function
     create("queryable_text", 1, lambda digits: bytes.fromhex(digits).decode(), deterministic=True)
     create("queryable_bytes", 1, bytes.fromhex, deterministic=True)
+    create("queryable_md5", 1, lambda text: _md5(text).hexdigest(), deterministic=True)
+    create("queryable_digest", 1, lambda text: _md5(text).digest(), deterministic=True)
     sqlite_functions.register(backend.con)
 
 
-def _text_of_sqlite(digits: str) -> Expression:
-    return builtin("queryable_text", ("string",), "string")(digits)
-
-
-def _bytes_of_sqlite(digits: str) -> Expression:
-    return builtin("queryable_bytes", ("string",), "binary")(digits)
-
-
-def _temporary_view(backend: Any, source: Any) -> Any:
+def _temporary_view(backend: Any, source: str) -> str:
     """On SQLite, whose parser limits nesting."""
     import ibis
 
-    name = ibis.util.gen_name("queryable_view")
-    backend.con.execute(f'CREATE TEMP VIEW "{name}" AS {backend.compile(source)}')
-    return relation_of(backend, name, source.schema())
+    name = f'"{ibis.util.gen_name("queryable_view")}"'
+    backend.con.execute(f"CREATE TEMP VIEW {name} AS {source}")
+    return name
 
 
 def _explain(backend: Any, statement: str) -> None:
@@ -214,10 +208,8 @@ SQLITE = Database(
     name="sqlite",
     tested=True,
     dialect=OnSQLite,
-    digest=hashes.of_sqlite,
-    row_hash=hashes.short_of_sqlite,
-    text=_text_of_sqlite,
-    bytes=_bytes_of_sqlite,
+    digest="queryable_md5(CAST({} AS BLOB))",
+    row_hash="queryable_digest(CAST({} AS BLOB))",
     holds_any_cell=True,
     casts_fail=False,
     most_sums=300,  # it takes 2,000 columns
@@ -241,11 +233,7 @@ def _require_session(backend: Any) -> None:
             raise ValueError(f"set {setting} = {needed} in the session; it is {found}")
 
 
-def _bytes_on_postgres(digits: str) -> Expression:
-    return builtin("decode", ("string", "string"), "binary")(digits, "hex")
-
-
-def _by_cursor(backend: Any, _expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+def _by_cursor(backend: Any, statement: str, _schema: Schema) -> Iterator[tuple[Any, ...]]:
     """By a cursor of the server, since the client's has all rows."""
     import ibis
 
@@ -258,12 +246,7 @@ POSTGRES = Database(
     name="postgres",
     tested=True,
     dialect=OnPostgres,
-    digest=hashes.applied(("md5", "string", "string")),
-    text=lambda digits: builtin("convert_from", ("binary", "string"), "string")(
-        _bytes_on_postgres(digits), "UTF8"
-    ),
-    bytes=_bytes_on_postgres,
-    has_nul=False,
+    digest="md5({})",
     most_sums=300,  # it takes 1,664 columns
     open=_require_session,
     rows=_fetched,
@@ -279,11 +262,11 @@ def _instants(backend: Any, source: Any) -> dict[str, Kind]:
     return {field.name: instant for field in fields if field.dataType.typeName() == "timestamp"}
 
 
-def _collected(backend: Any, _expression: Any, statement: str) -> list[tuple[Any, ...]]:
+def _collected(backend: Any, statement: str, _schema: Schema) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in backend._session.sql(statement).collect()]
 
 
-def _iterated(backend: Any, _expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+def _iterated(backend: Any, statement: str, _schema: Schema) -> Iterator[tuple[Any, ...]]:
     yield from map(tuple, backend._session.sql(statement).toLocalIterator())
 
 
@@ -317,9 +300,6 @@ SPARK = Database(
     name="pyspark",
     tested=True,
     dialect=OnSpark,
-    text=lambda digits: builtin("decode", ("binary", "string"), "string")(_unhex(digits), "UTF-8"),
-    bytes=_unhex,
-    quote="`",
     uploaded_decimal=str,  # Ibis cannot give Spark a decimal that is missing
     decimals_as_text=True,
     kinds=_instants,
@@ -330,28 +310,17 @@ SPARK = Database(
     within=_tagged,
 )
 
-_OF_BINARY = (("to_utf8", "string", "binary"), ("md5", "binary", "binary"))
-_UPPER = hashes.applied(*_OF_BINARY, ("to_hex", "binary", "string"))
-_MD5 = hashes.applied(("md5", "string", "string"))
-
 DATABASES = {
     each.name: each
     for each in (
         *(DUCKDB, SQLITE, POSTGRES, SPARK),
-        Database(name="athena", digest=_UPPER),
-        Database(name="trino", digest=_UPPER),
-        Database(
-            name="bigquery",
-            digest=hashes.applied(("md5", "string", "binary"), ("to_hex", "binary", "string")),
+        *(
+            Database(name=name, digest="md5({})")
+            for name in ("bigquery", "clickhouse", "mysql", "snowflake")
         ),
-        Database(
-            name="clickhouse",
-            digest=hashes.applied(("MD5", "string", "binary"), ("hex", "binary", "string")),
-        ),
-        Database(name="mysql", digest=_MD5),
-        Database(name="oracle", digest=hashes.of_oracle),
-        Database(name="risingwave", digest=_MD5),
-        Database(name="snowflake", digest=_MD5),
+        *(Database(name=name, digest="md5(encode({}))") for name in ("athena", "trino")),
+        Database(name="oracle", digest="rawtohex(standard_hash({}, 'MD5'))"),
+        Database(name="risingwave", dialect=LikePostgres, digest="md5({})"),
     )
 }
 """The databases of which more is known than Ibis knows, by name."""
@@ -362,74 +331,17 @@ def database_of(backend: Any) -> Database:
     return DATABASES.get(backend.name) or Database(name=backend.name)
 
 
-def statement_of(backend: Any, expression: Any) -> str:
-    """The SQL of an expression.
-
-    Raises:
-        ValueError: the database does not have what the expression needs.
-    """
-    try:
-        return str(backend.compile(expression))
-    except Exception:
-        raise _too_large(backend) from None
-
-
-def require_accepted(backend: Any, statement: str) -> None:
-    """Check that the database accepts the size of a statement. It is not run.
-
-    Raises:
-        ValueError: it does not.
-    """
-    try:
-        database_of(backend).accept(backend, statement)
-    except Exception:
-        raise _too_large(backend) from None
-
-
-def _too_large(backend: Any) -> ValueError:
-    return ValueError(
-        f"use fewer constants, or nest fewer predicates: the query is too large for "
-        f"{backend.name}, or uses a function that it does not have"
-    )
-
-
-def in_front(backend: Any, name: str, rows: str, statement: str) -> str:
-    """A statement that reads a relation of this name, with the rows of the relation in front."""
-    quote = database_of(backend).quote
-    others = statement.removeprefix("WITH ")
-    comma = "" if others == statement else ","
-    return f"WITH {quote}{name}{quote} AS ({rows}){comma} {others}"
-
-
-def relation_of(backend: Any, name: str, schema: Any) -> Any:
-    """The relation of this name, which need not exist yet."""
-    import ibis.expr.operations as ops
-
-    return ops.DatabaseTable(name=name, schema=schema, source=backend).to_expr()
-
-
-def rows_of(backend: Any, expression: Any, statement: str) -> list[tuple[Any, ...]]:
-    """The rows of a statement, or of its expression where SQL is not run directly."""
-    backend._run_pre_execute_hooks(expression)  # tables in memory are registered
-    with _interruptible(statement):
-        return database_of(backend).rows(backend, expression, statement)
-
-
-def stream_of(backend: Any, expression: Any, statement: str) -> Iterator[tuple[Any, ...]]:
-    """As `rows_of`, one row after the other; not all of them are in memory where this is known."""
-    backend._run_pre_execute_hooks(expression)
-    with _interruptible(statement):
-        yield from database_of(backend).stream(backend, expression, statement)
-
-
 def execute(backend: Any, statement: str) -> None:
     """Run a statement without rows."""
-    with _interruptible(statement), backend._safe_raw_sql(statement):
+    with interruptible(statement), backend._safe_raw_sql(statement):
         pass
 
 
-def _interruptible(statement: str) -> Any:
-    """Ibis's functions on SQLite may fail on a cell; in their absence a failure is an interrupt."""
+def interruptible(statement: str) -> Any:
+    """Raise interrupts as such.
+
+    Ibis's functions on SQLite may fail on a cell; in their absence a failure is an interrupt.
+    """
     return interrupts(total="_ibis_" not in statement)
 
 

@@ -5,32 +5,33 @@ A request is compiled to one Ibis expression over the counted rows of each unit.
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from functools import partial
 from typing import Any
 
 import attrs
 
-from mechanisms.tables.engines.dialect import Expression
 from mechanisms.tables.engines.files.misread import Misread
-from mechanisms.tables.engines.ibis.databases import (
-    database_of,
-    in_front,
-    relation_of,
-    require_accepted,
-    rows_of,
-    statement_of,
-    stream_of,
-    within,
-)
-from mechanisms.tables.engines.ibis.found import IbisFindPlan, find_statement
+from mechanisms.tables.engines.ibis.databases import database_of, within
 from mechanisms.tables.engines.ibis.kept import MOST, KeptRows, running
 from mechanisms.tables.engines.ibis.keys import UploadedKeys
 from mechanisms.tables.engines.ibis.misread import misread_on
-from mechanisms.tables.engines.ibis.rows import Bounded, Rows
 from mechanisms.tables.engines.ibis.rowwise import require_row_wise
-from mechanisms.tables.engines.ibis.totals import Totals, joint, totals_of
+from mechanisms.tables.engines.ibis.statements import (
+    SourceRows,
+    rows_of,
+    source_of,
+    statement_of,
+    stream_of,
+)
 from mechanisms.tables.engines.protocol import Choice, Engine
+from mechanisms.tables.engines.sql.found import FindPlan, find_statement, key_of_row
+from mechanisms.tables.engines.sql.kept import CountedRows, numbered
+from mechanisms.tables.engines.sql.statements import Plan, kind_of_operand
+from mechanisms.tables.engines.sql.statements import statement_of as planned
+from mechanisms.tables.engines.sql.together import scans
+from mechanisms.tables.engines.sql.views import ViewColumns
 from mechanisms.tables.expressions import column_types
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.corrections import no_column
@@ -39,9 +40,6 @@ from mechanisms.tables.requests.discovery import Discovery, FoundKeys, in_batche
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.request import Request
 from queryable.errors import PrivacyWarning
-
-_MOST_CHOICES = 64
-"""How many statements that choose rows are remembered."""
 
 
 def kind_of(declared: Any) -> Kind:
@@ -75,23 +73,25 @@ _MOST_DIGITS = 307
 
 @attrs.frozen
 class IbisPlan:
-    """A question as SQL.
+    """A question as SQL of its database.
 
     Args:
-        requests: what is asked; they have the same groups.
-        rows: whose counted rows it reads; None if it reads the source itself.
-        columns: of the counted rows, which it reads.
-        statement: its SQL over the relation of the counted rows.
+        plan: over the relation of the counted rows, if it reads these.
+        statement: its SQL.
         alone: its SQL with the choice of rows in front.
     """
 
-    requests: tuple[Request, ...]
-    choice: Choice
-    rows: Bounded | None
-    columns: tuple[str, ...]
-    totals: Totals
+    plan: Plan
     statement: str
     alone: str
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """The columns of its rows."""
+        return dict.fromkeys(self.plan.names, "int64")
+
+
+_TYPES = {"text": "binary", "bytes": "binary", "boolean": "boolean", "date": "date"}
 
 
 class Ibis(Engine):
@@ -123,7 +123,7 @@ class Ibis(Engine):
                 raise ValueError(no_column(name, schema))
         self.source = self.database.readable(self.backend, source.select(*wanted))
         self.kinds = self.kinds_of(self.source)
-        self.digest = self.database.digest(self.backend)
+        self._dialect = self.database.dialect_on(self.backend)
         if not self.database.tested:
             warnings.warn(
                 f"no test runs on {self.backend.name}: compare some statistics of rows that you "
@@ -131,46 +131,42 @@ class Ibis(Engine):
                 PrivacyWarning,
                 stacklevel=4,
             )
-        self._row_hash = self.database.row_hash(self.backend)
-        self._dialect = self.database.dialect_on(self.backend)
-        self.misread = misread_on(self.backend, self.source, self.kinds, self._dialect)
+        self.rows = source_of(self.backend, self.source)
+        self._read(f"({self.rows.sql})")
+        self.misread = misread_on(self.backend, self.rows, self.columns)
         self.can_be_interrupted = self.database.tested  # others are not known to be
-        self._forget()
 
-    def _forget(self) -> None:
+    def _read(self, data: str) -> None:
+        """Read these rows, as SQL after FROM, from now on."""
         self._last: tuple[str, IbisPlan] | None = None
         self._kept = KeptRows(self.backend)
         self._keys = UploadedKeys(self.backend)
-        self._chosen: dict[tuple[Bounded, tuple[str, ...]], tuple[Any, str]] = {}
+        columns = ViewColumns(
+            *(tuple(self.kinds), self.kinds, {}),
+            dialect=self._dialect,
+            placed=self._keys.placed,
+            data=data,
+            prefix="counted_",
+        )
+        self.columns = attrs.evolve(columns, number=columns.own("number"))
 
     def kinds_of(self, source: Any) -> dict[str, Kind]:
-        """The kinds of the columns of an expression."""
+        """The kinds of the columns of an expression of Ibis."""
         schema = source.schema()
         kinds = {name: kind_of(schema[name]) for name in schema}
         return {**kinds, **self.database.kinds(self.backend, source)}
 
-    @property
-    def rows(self) -> Rows:
-        """How rows are chosen."""
-        return Rows(self.kinds, self._dialect, self.digest, self._row_hash)
-
-    def upload(self, table: Any) -> None:
-        """Upload the tables in memory that an expression refers to."""
-        self.backend._run_pre_execute_hooks(table)
-
-    def ask(self, source: Any, kinds: Mapping[str, Kind]) -> None:
-        """Read other rows from now on."""
-        self._read = source  # an uploaded table is dropped when nothing refers to it
-        self.source, self.kinds = self.database.view(self.backend, source), kinds
-        self._forget()
-
-    def present(self, rows: Any, column: str) -> Expression:
-        """Whether a row has a cell in a column."""
-        return self.rows.compiler(rows).present(column)
+    def over(self, rows: SourceRows, kinds: Mapping[str, Kind]) -> "Ibis":
+        """An engine over other rows of the database."""
+        other = copy(self)
+        other.source, other.rows, other.kinds = None, rows, kinds
+        rows.upload(self.backend)
+        other._read(self.database.view(self.backend, rows.sql))
+        return other
 
     def kind(self, operand: Operand) -> Kind:
         """The kind of an operand."""
-        return self.rows.compiler(self.source).operand(operand).kind
+        return kind_of_operand(operand, {}, self.columns)
 
     def plan(self, request: Request, choice: Choice) -> IbisPlan:
         """Compile the request to one statement. A launch asks twice, so the last plan is cached.
@@ -181,79 +177,64 @@ class Ibis(Engine):
         key, last = repr((request, choice)), self._last
         if last is not None and last[0] == key:
             return last[1]
-        plan = self._planned((request,), choice)
+        columns = self.columns
+        if request.per is not None:
+            of = CountedRows(
+                *(request.per.column, request.per.max_rows, choice, frozenset(), columns)
+            ).of
+            columns = attrs.evolve(columns, kept=self._kept.name(of))
+        plan = self._written(planned(request, choice, columns))
         self._last = key, plan
         return plan
 
-    def _planned(self, requests: tuple[Request, ...], choice: Choice) -> IbisPlan:
-        """One statement for requests that have the same groups, and count the same rows."""
-        per, relation = requests[0].per, self.source
-        columns = tuple(sorted({name for each in requests for name in each.columns}))
-        rows = None
-        if per is not None and not requests[0].sizes:
-            rows = Bounded(per.column, per.max_rows, choice)
-            relation, chosen = self._choice(rows, columns)
-            if self.database.tested:
-                name = self._kept.name(rows)
-                relation = relation_of(self.backend, name, relation.schema())
-        totals = totals_of(relation, requests, choice, self.rows, self._keys)
-        statement = alone = statement_of(self.backend, totals.expression)
-        if rows is not None and self.database.tested:
-            alone = in_front(self.backend, name, chosen, statement)
-        require_accepted(self.backend, alone)
-        return IbisPlan(requests, choice, rows, columns, totals, statement, alone)
+    def _written(self, plan: Plan) -> IbisPlan:
+        """A plan in the words of the database.
 
-    def _choice(self, rows: Bounded, columns: tuple[str, ...]) -> tuple[Any, str]:
-        """The counted rows with some columns, as an expression and as SQL."""
-        key = rows, columns
-        if key not in self._chosen:
-            if len(self._chosen) == _MOST_CHOICES:
-                self._chosen.clear()
-            expression = self.rows.counted(self.source, rows, columns)
-            self._chosen[key] = expression, statement_of(self.backend, expression)
-        return self._chosen[key]
+        Raises:
+            ValueError: the database does not accept so large a statement.
+        """
+        if plan.kept is None:
+            statement = statement_of(self.backend, plan.statement)
+            return IbisPlan(plan, statement, statement)
+        name, chosen = self._kept.name(plan.kept.of), numbered(plan.kept)
+        in_front = f"WITH {name} AS ({chosen}) {plan.statement}"
+        return IbisPlan(plan, plan.statement, statement_of(self.backend, in_front))
 
-    def run(self, plan: IbisPlan) -> Iterable[tuple[int, ...]]:
+    def run(self, plan: IbisPlan) -> list[tuple[int, ...]]:
         """The indices and sums of every group, with sums put together from their parts."""
-        [found] = self._run(plan)
-        return found
+        with self._guarded():
+            return list(map(plan.plan.read, self._fetched(plan)))
 
     def run_together(self, plans: Sequence[IbisPlan]) -> list[list[tuple[int, ...]]]:
         """The same as `run` of each plan, in fewer scans: one for each set of groups."""
-        if not plans:
-            return []
-        requests, choice = [plan.requests[0] for plan in plans], plans[0].choice
-        found: list[list[tuple[int, ...]]] = [[] for _ in plans]
+        several, shared = scans([each.plan for each in plans], self.database.most_sums)
+        found: dict[int, list[tuple[int, ...]]] = {}
         with self._guarded():
-            self._keep(plans)
-        for places in joint(requests, self.database.most_sums):
-            try:
-                several = self._planned(tuple(requests[place] for place in places), choice)
-            except ValueError:  # too large for the database
-                each = [self._run(plans[place])[0] for place in places]
-            else:
-                each = self._run(several)
-            for place, rows in zip(places, each, strict=True):
-                found[place] = rows
-        return found
+            for each in list({it.kept.of: it.kept for it in several if it.kept}.values())[:MOST]:
+                self._ready(each)
+        for scan in shared:
+            with suppress(ValueError):  # too large for the database
+                rows = self.run(self._written(scan.plan))
+                found |= zip(scan.places, scan.split(rows), strict=True)
+        return [found[i] if i in found else self.run(plan) for i, plan in enumerate(plans)]
 
     def choose_rows(self, per: PrivacyUnit, choice: Choice) -> None:
         """Choose the rows that count of each unit, with all columns, before the first question.
 
         A question with another `max_rows` chooses again.
         """
-        rows = Bounded(per.column, per.max_rows, choice)
+        names = frozenset(self.kinds)
         with self._guarded():
-            self._kept.ready(rows, tuple(sorted(self.kinds)), partial(self._sql, rows))
+            self._ready(CountedRows(per.column, per.max_rows, choice, names, self.columns))
 
-    def _keep(self, plans: Sequence[IbisPlan]) -> None:
-        """Choose the rows that several plans read once, with the columns of all of them."""
-        columns: dict[Bounded, dict[str, None]] = {}
-        for plan in plans:
-            if plan.rows is not None:
-                columns.setdefault(plan.rows, {}).update(dict.fromkeys(plan.columns))
-        for rows, names in list(columns.items())[:MOST]:
-            self._kept.ready(rows, names, partial(self._sql, rows))
+    def _ready(self, rows: CountedRows) -> bool:
+        """Whether there is a table of the counted rows, after it was made if need be."""
+
+        def chosen(names: Iterable[str]) -> str:
+            self.rows.upload(self.backend)
+            return numbered(attrs.evolve(rows, names=frozenset(names)))
+
+        return self._kept.ready(rows.of, rows.names & self.kinds.keys(), chosen)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -267,54 +248,51 @@ class Ibis(Engine):
             warnings.simplefilter("ignore")  # a warning of the database could depend on the data
             yield
 
-    def _run(self, plan: IbisPlan) -> list[list[tuple[int, ...]]]:
-        """The indices and sums of every group, for each request of the plan."""
-        with self._guarded():
-            fetched = self._fetched(plan)
-        read = [plan.totals.read(row) for row in fetched]
-        return [list(each) for each in zip(*read, strict=True)] or [[] for _ in plan.requests]
-
     def _fetched(self, plan: IbisPlan) -> list[tuple[Any, ...]]:
         """The rows of the answer, from the kept rows if there are any.
 
         What keeps the database from keeping rows, such as a full disk, fails no question.
         """
-        kept, rows, expression = self._kept, plan.rows, plan.totals.expression
+        kept, rows = self._kept, plan.plan.kept
+        for source in (self.rows, *plan.plan.tables.values()):
+            source.upload(self.backend)
         if rows is None:
-            return rows_of(self.backend, expression, plan.statement)
-        ready = kept.ready(rows, plan.columns, partial(self._sql, rows))
+            return rows_of(self.backend, plan.statement, plan.schema)
+        ready = self._ready(rows)
         if ready:
             try:
-                return rows_of(self.backend, expression, plan.statement)
+                return rows_of(self.backend, plan.statement, plan.schema)
             except TimeoutError:
                 raise
             except Exception:  # the table is gone, for example by a rollback of the owner's
-                kept.drop(rows)
-        self._sql(rows, plan.columns)
-        found = rows_of(self.backend, expression, plan.alone)
+                kept.drop(rows.of)
+        found = rows_of(self.backend, plan.alone, plan.schema)
         if not ready:
             kept.stop()
         return found
 
-    def _sql(self, rows: Bounded, columns: tuple[str, ...]) -> str:
-        """The SQL of the counted rows, after the tables in memory that it reads are uploaded."""
-        expression, statement = self._choice(rows, columns)
-        self.upload(expression)
-        return statement
+    def plan_find(self, asked: Discovery, choice: Choice) -> FindPlan:
+        """Compile what finds keys to one statement.
 
-    def plan_find(self, asked: Discovery, choice: Choice) -> IbisFindPlan:
-        """Compile what finds keys to one statement."""
-        return find_statement(self.backend, self.source, asked, choice, self.rows)
+        Raises:
+            ValueError: the database does not accept so large a statement.
+        """
+        plan = find_statement(asked, choice, self.columns)
+        return attrs.evolve(plan, statement=statement_of(self.backend, plan.statement))
 
-    def find(self, plan: IbisFindPlan) -> Iterator[FoundKeys]:
+    def find(self, plan: FindPlan) -> Iterator[FoundKeys]:
         """The keys that occur, in their order, with a count for each."""
         with self._guarded():
-            rows = stream_of(self.backend, plan.expression, plan.statement)
-            yield from in_batches(rows, plan.key)
+            self.rows.upload(self.backend)
+            keys = (_TYPES.get(kind.name, "decimal(38, 0)") for kind in plan.kinds)
+            schema = {f"key_{i}": each for i, each in enumerate(keys)} | {"found": "int64"}
+            rows = stream_of(self.backend, plan.statement, schema)
+            yield from in_batches(rows, partial(key_of_row, plan.kinds))
 
     def in_memory(self) -> Any:
         """All rows: a public table is copied into another one's database."""
-        return self.source.to_pyarrow()
+        opened = self.source is not None
+        return (self.source if opened else self.backend.sql(self.rows.sql)).to_pyarrow()
 
     def close(self) -> None:
         """Drop the kept rows. The connection belongs to the curator."""

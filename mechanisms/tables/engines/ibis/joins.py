@@ -5,9 +5,8 @@ md5, so that no collation makes two texts equal.
 """
 
 from collections.abc import Mapping, Sequence
-from copy import copy
-from typing import Any
 
+from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.duckdb.joins import (
     EXACT,
     Pairs,
@@ -18,8 +17,10 @@ from mechanisms.tables.engines.duckdb.joins import (
 )
 from mechanisms.tables.engines.ibis.engine import Ibis, kind_of
 from mechanisms.tables.engines.ibis.keys import in_memory
-from mechanisms.tables.engines.ibis.rows import fresh, text_of
+from mechanisms.tables.engines.ibis.statements import SourceRows, source_of
 from mechanisms.tables.engines.protocol import Choice
+from mechanisms.tables.engines.sql.expression import Sql, call
+from mechanisms.tables.engines.sql.kept import HASHED, UNORDERED
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 
@@ -33,12 +34,13 @@ def join_public(
     keys = [f"md5({key})" if text else key for key, text in zip(keys, texts, strict=True)]
     rows, names = public_rows(right, keys, on, columns, most)
     public = in_memory(left.backend, rows)
-    left.upload(public)
     kinds = {name: kind_of(public.schema()[name]) for name in columns}
+    others = source_of(left.backend, public)
+    others.upload(left.backend)
     told = left.database.kinds(left.backend, public)
     kinds |= {name: kind for name, kind in told.items() if name in kinds}
-    mine = [_comparable(left, left.source, name) for name, _ in on]
-    return _joined(left, left.source, public, mine, names, kinds, inner=inner)
+    pairs = list(zip((mine for mine, _ in on), names, strict=True))
+    return _joined(left, left.rows, left.kinds, others, pairs, kinds, inner=inner)
 
 
 def join_private(
@@ -62,66 +64,94 @@ def join_private(
         kinds = left.kinds[mine], right.kinds[theirs]
         if not (kinds[0].name == kinds[1].name and kinds[0].name in EXACT):
             raise unlike((mine, theirs), *kinds)
-    rows = _kept(left, units[0], choices[0])
-    others = _kept(right, units[1], choices[1])
-    others = others.filter(*(others[theirs].notnull() for _, theirs in on))
-    names = [fresh(f"join_key_{i}", [*left.kinds, *columns]) for i in range(len(on))]
-    keys = {
-        name: _comparable(right, others, theirs)
+    d, names = right.columns.dialect(), [f"join_key_{i}" for i in range(len(on))]
+    while {name.lower() for name in columns} & set(names):
+        names = [f"{name}_" for name in names]
+    keys = [
+        f"{_comparable(right, theirs).bare} AS {d.named(name)}"
         for name, (_, theirs) in zip(names, on, strict=True)
-    }
-    others = others.mutate(**keys).select(*names, *columns)
-    own = [_comparable(left, rows, name) for name, _ in on]
-    added = {name: right.kinds[name] for name in columns}
-    return _joined(left, rows, others, own, names, added, inner=inner)
+    ]
+    there = " AND ".join(f"{d.named(theirs)} IS NOT NULL" for _, theirs in on)
+    others = (
+        f"SELECT {', '.join([*keys, *map(d.named, columns)])} "
+        f"FROM ({_kept(right, units[1], choices[1])}) AS d WHERE {there}"
+    )
+    pairs = list(zip((mine for mine, _ in on), names, strict=True))
+    return _joined(
+        *(left, SourceRows(_kept(left, units[0], choices[0]), left.rows.holds), _ordered(left)),
+        *(
+            SourceRows(others, right.rows.holds),
+            pairs,
+            {name: right.kinds[name] for name in columns},
+        ),
+        inner=inner,
+    )
 
 
-def _comparable(engine: Ibis, rows: Any, name: str) -> Any:
+def _comparable(engine: Ibis, name: str, table: str = "") -> Sql:
     """The cell, or the hash of a text; null if it is missing, which SQLite's md5 cannot take."""
-    import ibis
-
-    cell = rows[name]
-    if engine.kinds[name].name != "text":
+    d, kind = engine.columns.dialect(), engine.kinds[name]
+    cell = Sql(table + d.named(name))
+    if kind.name != "text":
         return cell
-    return ibis.ifelse(cell.notnull(), engine.digest(cell.fill_null("")), ibis.null("string"))
+    hashed = d.digest.format(call("coalesce", cell, Sql("''")).text)
+    return Sql(f"CASE WHEN {cell.text} IS NOT NULL THEN {hashed} END")
 
 
 def _joined(
     left: Ibis,
-    rows: Any,
-    others: Any,
-    keys: Sequence[Any],
-    names: Sequence[str],
+    rows: SourceRows,
+    mine: Mapping[str, Kind],
+    others: SourceRows,
+    on: Sequence[tuple[str, str]],
     kinds: Mapping[str, Kind],
     *,
     inner: bool,
 ) -> Ibis:
-    """The table of rows joined with others, whose keys have these names."""
-    mine = [name for name in left.kinds if name in rows.columns]
-    equal = [others[name] == key for key, name in zip(keys, names, strict=True)]
-    both = rows.join(others, equal, how="inner" if inner else "left")
-    joined = copy(left)
-    joined.ask(both.select(*mine, *kinds), {**{name: left.kinds[name] for name in mine}, **kinds})
-    return joined
+    """The table of rows with these columns joined with others.
+
+    Args:
+        on: key columns of the rows, and of the others, where texts are hashed.
+    """
+    d = left.columns.dialect()
+    cells = [f"l.{d.named(name)}" for name in mine] + [f"r.{d.named(name)}" for name in kinds]
+    equal = (f"r.{d.named(name)} = {_comparable(left, key, 'l.').text}" for key, name in on)
+    joined = (
+        f"SELECT {', '.join(cells)} FROM ({rows.sql}) AS l {'INNER' if inner else 'LEFT'} JOIN "
+        f"({others.sql}) AS r ON {' AND '.join(equal)}"
+    )
+    return left.over(SourceRows(joined, (*rows.holds, *others.holds)), {**mine, **kinds})
 
 
-def _kept(engine: Ibis, unit: PrivacyUnit, choice: Choice) -> Any:
+def _ordered(engine: Ibis) -> dict[str, Kind]:
+    """The columns of kept rows. Others cannot be ordered on every database."""
+    return {name: kind for name, kind in engine.kinds.items() if kind.name not in UNORDERED}
+
+
+def _kept(engine: Ibis, unit: PrivacyUnit, choice: Choice) -> str:
     """The rows of each unit that count, by `keep` and a hash as in a query.
 
     Rows of equal hash are ordered by their cells, so that the order of the source never decides. A
     unit is one text here: a collation that takes two texts for one unit makes no difference to the
-    rows of either. Columns of other types cannot be ordered on every database, and are left out.
+    rows of either.
     """
-    import ibis
-
-    names = [name for name, kind in engine.kinds.items() if kind.name not in ("other", "duration")]
-    rows = engine.source.filter(engine.present(engine.source, unit.column)).select(*names)
-    by_hash, number = fresh("row_hash", engine.kinds), fresh("row_number", engine.kinds)
-    rows = rows.mutate(**{by_hash: engine.digest(text_of(rows, names, engine.kinds, choice.seed))})
-    order = [by_hash, *names] if choice.column is None else [choice.column, by_hash, *names]
-    numbered = ibis.row_number().over(
-        group_by=[rows[unit.column], _comparable(engine, rows, unit.column)],
-        order_by=[rows[name].asc(nulls_first=False) for name in order],
+    columns, kinds, d = engine.columns, _ordered(engine), engine.columns.dialect()
+    cells = {name: d.cell(name, kind) for name, kind in kinds.items()}
+    text = d.row_text(
+        ((cells[name], kind) for name, kind in kinds.items() if kind.name in HASHED), choice.seed
     )
-    rows = rows.mutate(**{number: numbered})
-    return rows.filter(rows[number] < unit.max_rows).select(*names)
+    first = [] if choice.column is None else [d.named(choice.column)]
+    hashed, number = (d.named(columns.own(name)) for name in ("hash", "number"))
+    names = [cell.text for cell in cells.values()]
+    order = ", ".join(f"{each} ASC NULLS LAST" for each in [*first, hashed, *names])
+    by = f"{d.named(unit.column)}, {_comparable(engine, unit.column).text}"
+    there = Compiler(d, engine.kinds).present(unit.column).bare
+    rows = (
+        f"SELECT {', '.join(names)}, {d.digest.format(text.bare)} AS {hashed} "
+        f"FROM {columns.data} AS d WHERE {there}"
+    )
+    ranked = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {number}"
+    return (
+        f"SELECT {', '.join(names)} FROM (SELECT {', '.join(names)}, {ranked} FROM ({rows}) AS d) "
+        f"AS d WHERE {number} <= {unit.max_rows}"
+    )

@@ -12,7 +12,9 @@ from typing import Any
 from weakref import finalize
 
 from mechanisms.tables.engines.ibis.databases import database_of
-from mechanisms.tables.engines.ibis.rows import Bounded
+
+Counted = tuple[Any, ...]
+"""What the rows of a `CountedRows` depend on."""
 
 MOST = 8
 """How many sets of kept rows one table has at a time; the one that was used longest ago goes."""
@@ -32,18 +34,18 @@ class KeptRows:
         self.backend = backend
         self.lock = RLock()
         self._prefix = ibis.util.gen_name("queryable_kept")
-        self._names: dict[Bounded, str] = {}
-        self._columns: dict[Bounded, tuple[str, ...]] = {}
+        self._names: dict[Counted, str] = {}
+        self._columns: dict[Counted, tuple[str, ...]] = {}
         self._made: dict[str, Any] = {}  # by name, also what is half made
         self._keeps = database_of(backend).tested  # elsewhere rows are chosen for each question
         self._finish = finalize(self, _let_go, backend, self._made)
 
-    def name(self, rows: Bounded) -> str:
+    def name(self, rows: Counted) -> str:
         """The name of the relation that questions about these rows read."""
         return self._names.setdefault(rows, f"{self._prefix}_{len(self._names)}")
 
     def ready(
-        self, rows: Bounded, columns: Iterable[str], chosen: Callable[[tuple[str, ...]], str]
+        self, rows: Counted, columns: Iterable[str], chosen: Callable[[tuple[str, ...]], str]
     ) -> bool:
         """Whether the table is there with these columns, after it was made if need be.
 
@@ -74,7 +76,7 @@ class KeptRows:
         for rows in list(self._names):
             self.drop(rows)
 
-    def drop(self, rows: Bounded) -> None:
+    def drop(self, rows: Counted) -> None:
         """Drop the table of these rows, if there is one."""
         self._columns.pop(rows, None)
         name = self.name(rows)

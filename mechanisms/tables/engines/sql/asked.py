@@ -19,6 +19,7 @@ from mechanisms.tables.expressions.operands import (
     DatePart,
     Literal,
     Operand,
+    PerUnit,
     TextFunction,
     Truncated,
     When,
@@ -175,6 +176,10 @@ class _Asked:
                 return Cast(self._operand(inner_operand, to), to)
             case When(cases, otherwise):
                 return self._when(cases, otherwise)
+            case PerUnit(column=column, where=where):
+                self._require_numbers(column)
+                read = self._operand(column, "number")
+                return attrs.evolve(operand, column=read, where=self._where(where))
         return operand
 
     def _when(self, cases: Any, otherwise: Operand | None) -> When:
@@ -201,7 +206,7 @@ class _Asked:
                 return _FAMILIES.get(name, name)
             case Literal(value):
                 return "boolean" if isinstance(value, bool) else column_types.constant(value).family
-            case Arithmetic() | DatePart():
+            case Arithmetic() | DatePart() | PerUnit():
                 return "number"
             case TextFunction():
                 return "text"

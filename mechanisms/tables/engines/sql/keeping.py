@@ -1,23 +1,54 @@
 """The kept rows of a DuckDB source, in tables, so that they are chosen once.
 
 A table is made at the first question that needs it. Which tables there are depends only on the
-bounds and columns that questions named, and on whether there is room on disk. Rows that were chosen
-before the first question are the source of later choices of at most as many rows of each unit.
+bounds, columns and keys that questions named, and on whether there is room on disk. Rows that were
+chosen before the first question are the source of later choices of at most as many rows of each
+unit. The place of a row among a few keys of text is a column, so that texts are compared once.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 import attrs
 
-from mechanisms.tables.engines.sql.dialect import identifier
+from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.kept import CountedRows
+from mechanisms.tables.engines.sql.keyed import Codes
 
 MOST = 8
-"""How many sets of kept rows there are at most; the one that was asked for first is dropped."""
+"""How many sets of kept rows there are at most; the one that was asked for first is dropped. Also
+how many columns of codes each of them has."""
+
+_TEXTS = "\x1ftexts"
+"""The keys that codes are made of, as an enumeration."""
 
 _VIEW = "\x1frows"
 """The view of the rows that were chosen before the first question."""
+
+
+@contextmanager
+def registered(connection: Any, tables: Mapping[str, Any]) -> Iterator[None]:
+    """Arrow tables by the names that statements have for them.
+
+    DuckDB refuses to change names while it has a result that was not fetched. An interrupt may
+    leave one, and the next statement ends it.
+    """
+    if not tables:
+        yield
+        return
+    connection.execute("SELECT 1").fetchall()
+    try:
+        for name, table in tables.items():
+            connection.register(name, table)
+        yield
+    except BaseException:
+        connection.execute("SELECT 1").fetchall()
+        raise
+    finally:
+        for name in tables:
+            connection.unregister(name)
 
 
 class KeptTables:
@@ -33,6 +64,8 @@ class KeptTables:
         self._numbers = count(1)
         self._keeps = True
         self._before: tuple[CountedRows, str] | None = None
+        self._codes: dict[str, dict[Codes, str]] = {}
+        self._encodes = True
 
     def choose(self, kept: CountedRows, selected: str) -> None:
         """Choose rows before the first question, from which later ones are chosen.
@@ -80,6 +113,39 @@ class KeptTables:
                 self._keeps = False
                 self.forget()
         return self._anew(kept)
+
+    def coded(self, kept: CountedRows, codes: Codes) -> str | None:
+        """The column of the table of `source` with a row's code; it is made at the first question.
+
+        Returns:
+            None if there is no such column: the table has many others, or there is no room.
+        """
+        import duckdb
+
+        table, _ = self._tables.get(self._among(kept).of, (None, None))
+        if not self._keeps or table is None:
+            return None
+        known = self._codes.setdefault(table, {})
+        if codes not in known and len(known) < MOST and self._encodes:
+            column = identifier(kept.columns.own(f"code {next(self._numbers)}"))
+            try:
+                self._encode(f"temp.{identifier(table)}", column, codes)
+                known[codes] = column
+            except (
+                duckdb.OutOfMemoryException,
+                duckdb.IOException,
+            ):  # no room in memory or on disk
+                self._encodes = False
+        return known.get(codes)
+
+    def _encode(self, table: str, column: str, codes: Codes) -> None:
+        """Add a column of codes to a table; nothing refers to it if this is interrupted."""
+        texts = f"SELECT key FROM {identifier(_TEXTS)} ORDER BY place"
+        with registered(self._connection, {_TEXTS: codes.table()}):
+            self._run(f"CREATE OR REPLACE TEMP TYPE {identifier(_TEXTS)} AS ENUM ({texts})")
+        code = f"enum_code(TRY_CAST({codes.cell} AS {identifier(_TEXTS)}))"  # null of other texts
+        self._run(f"ALTER TABLE {table} ADD COLUMN {column} UTINYINT")
+        self._run(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE UTINYINT USING {code}")
 
     def forget(self) -> None:
         """Drop all tables."""
@@ -169,6 +235,7 @@ class KeptTables:
         """Drop tables that nothing refers to, also those of an interrupted question."""
         used = {name for name, _ in self._tables.values()}
         used |= set() if self._before is None else {self._before[1]}
+        self._codes = {name: codes for name, codes in self._codes.items() if name in used}
         found = self._run("SELECT table_name FROM duckdb_tables() WHERE temporary")
         for (name,) in found:
             if name.startswith("chosen ") and name not in used:

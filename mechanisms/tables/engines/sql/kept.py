@@ -1,74 +1,22 @@
-"""Which rows of each privacy unit count, as SQL of DuckDB.
+"""Which rows of each privacy unit count, as SQL.
 
 These rows depend on the unit's own rows, on its bounds and on the seed, never on the question. They
 are ordered by `keep`, by a hash and, where these are equal, by all cells.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable
 from itertools import count
-from math import prod
 from typing import Any
 
 import attrs
 
 from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.protocol import Choice
-from mechanisms.tables.engines.sql.asked import Readings
-from mechanisms.tables.engines.sql.dialect import DuckDBDialect, Sql, identifier
-from mechanisms.tables.expressions.column_types import Kind, integer
+from mechanisms.tables.engines.sql.expression import identifier
+from mechanisms.tables.engines.sql.on_duckdb import DuckDBDialect, hash_of
+from mechanisms.tables.engines.sql.views import ViewColumns
+from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.requests.request import Request
-
-
-@attrs.frozen(slots=False)
-class ViewColumns:
-    """The columns of the view `data`.
-
-    Args:
-        source: the names of the source's own columns; a row's hash covers all of them.
-        kinds: the kind of every column of the view, with the readings of undeclared columns.
-        written: the readings of each undeclared column.
-        filed: those of them that hold text of a file, and no Python objects.
-        position: the name of the view's column that numbers rows from 0, if it has one.
-        length: how many numbers there are.
-        record: the name of the view's column that numbers records, rows or units, if it has one.
-            Statements then give the record of each row that counts, and what the row adds.
-    """
-
-    source: tuple[str, ...]
-    kinds: Mapping[str, Kind]
-    written: Mapping[str, Readings]
-    position: str | None = None
-    length: int = 0
-    record: str | None = None
-    filed: frozenset[str] = frozenset()
-
-    @property
-    def recorded(self) -> list[str]:
-        """The column that numbers records, as one of a select; none without it."""
-        return [] if self.record is None else [f"{identifier(self.record)} AS record"]
-
-    @cached_property
-    def unit(self) -> str:
-        """The name of the column with a row's unit."""
-        return self.own("unit")
-
-    @cached_property
-    def row_hash(self) -> str:
-        """The name of the column with a row's hash."""
-        return self.own("hash")
-
-    @cached_property
-    def tied(self) -> str:
-        """The name of the column that marks rows which are one too many."""
-        return self.own("tied")
-
-    def own(self, name: str) -> str:
-        """A name that no column has, ignoring case."""
-        name, taken = f"\x1f{name}", {each.lower() for each in self.kinds}
-        while name in taken:
-            name += "_"
-        return name
 
 
 @attrs.frozen
@@ -175,7 +123,7 @@ class CountedRows:
         columns = self.columns
         ours = {
             columns.unit: identity_of(self.unit, columns.kinds[self.unit]),
-            columns.row_hash: hash_of(columns.source, self.choice),
+            columns.row_hash: hash_of(columns.source, self.choice.seed),
         }
         return [
             f"{ours[name]} AS {identifier(name)}" if name in ours else identifier(name)
@@ -193,8 +141,8 @@ class CountedRows:
     def _order(self) -> dict[str, str]:
         """The order of a unit's rows: names, and the columns of these names."""
         columns, column = self.columns, self.choice.column
-        order = [] if column is None else order_of(column, columns.kinds[column], columns.written)
-        order.append(hash_of(columns.source, self.choice))
+        order = [] if column is None else order_of(column, columns)
+        order.append(hash_of(columns.source, self.choice.seed))
         return self._named("order", order)
 
     def _named(self, name: str, cells: Iterable[str]) -> dict[str, str]:
@@ -204,11 +152,61 @@ class CountedRows:
 
     def _rows(self, among: str | None = None) -> str:
         """All rows with a unit, or with one of these units, as SQL from FROM on."""
-        there = Compiler(DuckDBDialect(), self.columns.kinds).present(self.unit).text
+        there = Compiler(self.columns.dialect(), self.columns.kinds).present(self.unit).text
         if among is not None:
             unit = identity_of(self.unit, self.columns.kinds[self.unit])
             there += f" AND {unit} IN ({among})"
         return f"FROM {identifier(self.view)} WHERE {there}"
+
+
+def identity_of(column: str, kind: Kind) -> str:
+    """The value that identifies a row's unit on DuckDB."""
+    return DuckDBDialect().identity(column, kind).text
+
+
+HASHED = {"boolean", "integer", "decimal", "float", "text", "date", "timestamp", "instant"}
+"""Kinds whose cells are hashed as text; rows that differ in other columns only have equal hashes.
+"""
+
+UNORDERED = ("other", "duration")
+"""Kinds that not every database orders. Rows are ordered by whether they have a cell."""
+
+
+def numbered(kept: CountedRows) -> str:
+    """The counted rows on any database: some columns, the unit, and the number in the unit.
+
+    The numbers are in the order of all cells where others are equal. A collation may take several
+    texts for one unit, and a copy of the rows has no collation: the first of them names the unit.
+    """
+    columns, d = kept.columns, kept.columns.dialect()
+    assert columns.number is not None
+    cells = {name: d.cell(name, kind) for name, kind in columns.kinds.items()}
+    unit, hashed = cells[kept.unit].text, d.named(columns.row_hash)
+    text = d.row_text(
+        ((cells[name], kind) for name, kind in columns.kinds.items() if kind.name in HASHED),
+        kept.choice.seed,
+    )
+    order = [] if kept.choice.column is None else [cells[kept.choice.column].text]
+    order.append(hashed)
+    for name, kind in columns.kinds.items():
+        cell = d.ordered(cells[name]) if kind.name == "text" else cells[name]
+        missing = f"CASE WHEN {cell.text} IS NULL THEN 1 ELSE 0 END"
+        order.append(missing if kind.name in UNORDERED else cell.text)
+    by = ", ".join(f"{each} ASC NULLS LAST" for each in order)
+    window = f"PARTITION BY {unit} ORDER BY {by}"
+    named = unit
+    if columns.kinds[kept.unit].name == "text":
+        frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        named = f"first_value({unit}) OVER ({window} {frame})"
+    own, number = d.named(columns.unit), d.named(columns.number)
+    names = [cells[name].text for name in sorted(kept.names & columns.kinds.keys())]
+    there = Compiler(d, columns.kinds).present(kept.unit).bare
+    rows = f"SELECT *, {d.row_hash.format(text.bare)} AS {hashed} FROM {columns.data} AS d "
+    ranked = f"{named} AS {own}, row_number() OVER ({window}) AS {number}"
+    return (
+        f"SELECT {', '.join([*names, own, number])} FROM (SELECT {', '.join([*names, ranked])} "
+        f"FROM ({rows}WHERE {there}) AS d) AS d WHERE {number} <= {kept.max_rows}"
+    )
 
 
 def kept_by(request: Request, choice: Choice, columns: ViewColumns) -> CountedRows:
@@ -216,7 +214,7 @@ def kept_by(request: Request, choice: Choice, columns: ViewColumns) -> CountedRo
     per = request.per
     assert per is not None
     names = set(request.columns) | ({columns.record} if columns.record is not None else set())
-    if request.bounded:
+    if request.bounded and columns.number is None:
         names.add(columns.unit)
         if per.rows_per_group < per.max_rows:
             names.add(columns.row_hash)
@@ -226,108 +224,17 @@ def kept_by(request: Request, choice: Choice, columns: ViewColumns) -> CountedRo
     return CountedRows(per.column, per.max_rows, choice, frozenset(names), columns)
 
 
-def capped(
-    compiler: Compiler,
-    request: Request,
-    choice: Choice,
-    columns: ViewColumns,
-    where: Sql,
-    selected: str,
-    by_key: Callable[[str], str],
-    data: str,
-) -> str:
-    """The selected ones of the kept rows, with bounds on groups, as SQL after FROM.
-
-    Args:
-        by_key: adds the places of groups to rows, and leaves out rows in no group.
-    """
-    per = request.per
-    assert per is not None
-    keys = [f"key_{i}" for i in range(len(request.parts))]
-    group, caps = ", ".join(keys[i] for i in request.bounded), []
-    cells = [selected, f"{identifier(columns.unit)} AS unit"]
-    if group and per.groups < per.max_rows:
-        caps.append(f"dense_rank() OVER ({_by_group(group, choice)}) <= {per.groups}")
-    if group and per.rows_per_group < per.max_rows:
-        first = []
-        if choice.column is not None:
-            first = order_of(choice.column, compiler.kind(choice.column), columns.written)
-        cells += [f"{each} AS keep_{i}" for i, each in enumerate(first)]
-        cells.append(f"{identifier(columns.row_hash)} AS row_hash")
-        order = [f"keep_{i} ASC NULLS LAST" for i in range(len(first))]
-        order += ["row_hash", *keys, *(f"term_{i}" for i in range(len(request.terms)))]
-        row = f"row_number() OVER (PARTITION BY unit, {group} ORDER BY {', '.join(order)})"
-        caps.append(f"{row} <= {per.rows_per_group}")
-    rows = by_key(f"(SELECT {', '.join(cells)} FROM {data} WHERE {where.text})")
-    return f"(SELECT * FROM {rows} QUALIFY {' AND '.join(caps)})"
+def order_in_unit(choice: Choice, columns: ViewColumns) -> list[str]:
+    """The order of a unit's kept rows, but for what ties."""
+    if columns.number is not None:
+        return [columns.dialect().named(columns.number)]
+    order = [] if choice.column is None else order_of(choice.column, columns)
+    return [*order, identifier(columns.row_hash)]
 
 
-def is_capped(request: Request) -> bool:
-    """Whether a unit's rows are bounded by groups."""
-    per = request.per
-    if per is None or not request.bounded:
-        return False
-    return per.groups < per.max_rows or per.rows_per_group < per.max_rows
-
-
-def _by_group(group: str, choice: Choice) -> str:
-    """The window that ranks the groups of each unit, by a hash."""
-    hashed = f"hash(xor(hash(unit, {group}), {choice.seed}::UBIGINT))"
-    return f"PARTITION BY unit ORDER BY {hashed}, {group}"
-
-
-def sized(
-    compiler: Compiler,
-    request: Request,
-    choice: Choice,
-    where: Sql,
-    selected: str,
-    by_key: Callable[[str], str],
-    data: str,
-    further: Sequence[str] = (),
-) -> str:
-    """The counted units in each group and their sizes, as SQL after FROM.
-
-    Args:
-        further: columns of the selected rows that are the same for all rows of a unit.
-    """
-    per = request.per
-    assert per is not None
-    keys = [f"key_{i}" for i in range(len(request.parts))]
-    unit = identity_of(per.column, compiler.kind(per.column))
-    rows = f"SELECT {selected}, {unit} AS unit FROM {data} WHERE {where.text}"
-    named = ", ".join(["unit", *further, *keys])
-    there = compiler.present(per.column).text
-    source = by_key(f"({rows} AND {there})")
-    units = f"SELECT {named}, count(*) AS row_count FROM {source} GROUP BY {named}"
-    if keys and per.groups < prod(by.size for by in request.by):
-        rank = f"row_number() OVER ({_by_group(', '.join(keys), choice)})"
-        units = f"SELECT * FROM ({units}) QUALIFY {rank} <= {per.groups}"
-    size = compiler.reached(Sql("row_count"), integer(64), request.size_steps)
-    return f"(SELECT *, {size.text} AS size FROM ({units}))"
-
-
-def hash_of(columns: Iterable[str], choice: Choice) -> str:
-    """The hash of a row's cells and the seed."""
-    return f"hash(xor(hash({', '.join(map(identifier, columns))}), {choice.seed}::UBIGINT))"
-
-
-def identity_of(column: str, kind: Kind) -> str:
-    """The value that identifies a row's unit: the cell, or the digest of a long one.
-
-    A digest has 64 characters, and only cells of fewer than 64 are used directly.
-    """
-    name, digest = identifier(column), f"sha256({identifier(column)})"
-    if kind.name == "bytes":
-        return f"CASE WHEN octet_length({name}) < 64 THEN {name} ELSE CAST({digest} AS BLOB) END"
-    if kind.name == "text" and kind.declared == "VARCHAR":
-        return f"CASE WHEN strlen({name}) < 64 THEN {name} ELSE {digest} END"
-    return name
-
-
-def order_of(column: str, kind: Kind, written: Mapping[str, Readings]) -> list[str]:
-    """The order of a unit's rows: by number first, then by the beginning of the text."""
+def order_of(column: str, columns: ViewColumns) -> list[str]:
+    """The order by a column on DuckDB: by number first, then by the beginning of the text."""
     name = identifier(column)
-    if column in written:
-        return [identifier(written[column]["number"]), f"left({name}, 100)"]
-    return [f"left({name}, 100)" if kind.declared == "VARCHAR" else name]
+    if column in columns.written:
+        return [identifier(columns.written[column]["number"]), f"left({name}, 100)"]
+    return [f"left({name}, 100)" if columns.kinds[column].declared == "VARCHAR" else name]

@@ -1,7 +1,8 @@
 """Public groups of a request on DuckDB: the place of each row among the keys.
 
 Keys are a table that rows are joined with, so that the work for a row does not depend on how many
-keys there are. A few intervals are written into the statement, because that is faster.
+keys there are. A few intervals, and those of equal length, are written into the statement, because
+that is faster.
 """
 
 from collections.abc import Sequence
@@ -13,11 +14,16 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.engines.compiler import Compiler
-from mechanisms.tables.engines.sql.dialect import DuckDBDialect, Sql
-from mechanisms.tables.expressions.column_types import Kind, members, placed
+from mechanisms.tables.engines.operands import CompiledOperand
+from mechanisms.tables.engines.sql.expression import Sql, digits_of
+from mechanisms.tables.engines.sql.on_duckdb import DuckDBDialect
+from mechanisms.tables.expressions.column_types import Kind, integer, members, placed
 from mechanisms.tables.requests.request import Bins, Categories, Combinations, Groups
 
-_FEW_STEPS = 64
+_FEW_STEPS = 128
+_MOST_BUCKETS = 2**16
+_MOST_CODES = 255  # an enumeration of more has codes of two bytes, which DuckDB hashes
+_WHOLE = integer(64)
 
 
 @attrs.frozen
@@ -29,24 +35,58 @@ class Placing:
         cells: what a row is placed by, named `cell_N` where it is computed.
         join: SQL after the rows `FROM (..) AS r`.
         places: SQL of the row's index in each part of the groups.
-        tables: public keys as Arrow tables, by the names that `join` has for them.
+        within: SQL of which rows are in a group after the join; empty if all are.
+        tables: public keys as tables, by the names that `join` has for them.
         few: whether rows that can be in a group have about as few different cells as there are
-            groups. Then adding up rows by their cells, before the join, is faster.
+            groups. Then adding up rows by their cells, before they are placed, is faster.
+        codes: the places of texts, if kept rows may have them in a column.
     """
 
     holds: Sql | None
     cells: tuple[Sql, ...]
     join: str
     places: tuple[str, ...]
+    within: str = ""
     tables: dict[str, Any] = attrs.field(factory=dict, eq=False)
     few: bool = False
+    codes: "Codes | None" = None
+
+    def by_codes(self, code: str) -> "Placing":
+        """The same rows placed by a column of `codes`."""
+        return Placing(Sql(f"({code} IS NOT NULL)"), (Sql(code),), "", ("cell_0",))
 
 
-def placings(compiler: Compiler, by: Sequence[Groups]) -> list[Placing]:
-    """How rows are placed in each dimension; cells are counted over all of them."""
+@attrs.frozen
+class Codes:
+    """The place of each row among a few keys of text, which fits into a byte.
+
+    Args:
+        column: whose cells are texts.
+        cell: SQL of such a cell.
+        keys: the texts, in the order of their places from 0 on.
+    """
+
+    column: str
+    cell: str
+    keys: tuple[str, ...]
+
+    def table(self) -> Any:
+        """The keys and their places as an Arrow table."""
+        import pyarrow as pa
+
+        keys = pa.array(self.keys, pa.string())
+        return _table({"key": keys, "place": _integers(range(len(keys)))})
+
+
+def placings(compiler: Compiler, by: Sequence[Groups], before: int = 0) -> list[Placing]:
+    """How rows are placed in each dimension; cells are counted over all of them.
+
+    Args:
+        before: in how many dimensions rows were placed before, whose tables have other names.
+    """
     found: list[Placing] = []
     for each in by:
-        first, name = sum(len(it.cells) for it in found), f"keys_{len(found)}"
+        first, name = sum(len(it.cells) for it in found), f"keys_{before + len(found)}"
         if isinstance(each, Bins):
             found.append(_among_bins(compiler, each, f"cell_{first}", name))
         else:
@@ -76,10 +116,20 @@ def _among_keys(
     cells = tuple(_cell(each.cell, each.kind) for each in operands)
     there = tuple(f"{name}.place_{i}" for i in range(len(parts)))
     if ends is None:
-        return Placing(None, cells, join, there, {name: table})
+        codes = None if places is not None else _codes(parts[0], operands[0], table)
+        return Placing(None, cells, join, there, tables={name: table}, codes=codes)
     steps = tuple(zip((">=", ">"), ends, strict=True))
     holds = compiler.among(Bins(parts[0].column, steps))
-    return Placing(holds, cells, join, there, {name: table}, few=True)
+    return Placing(holds, cells, join, there, tables={name: table}, few=True)
+
+
+def _codes(by: Categories, found: CompiledOperand, table: Any) -> Codes | None:
+    """The keys of a column of text, if they are few and all of them are texts."""
+    if found.kind.name != "text" or not isinstance(by.column, str):
+        return None
+    if not table.num_rows == by.size <= _MOST_CODES:
+        return None
+    return Codes(by.column, found.cell.text, tuple(table["key_0"].to_pylist()))
 
 
 @attrs.frozen(eq=False)
@@ -143,10 +193,21 @@ def _cell(cell: Any, kind: Kind) -> Sql:
 
 def _among_bins(compiler: Compiler, by: Bins, cell: str, name: str) -> Placing:
     """The number of steps that a cell has reached."""
+    d, found, even = compiler.dialect, compiler.operand(by.column), compiler.even(by)
+    if even is not None and even.few:
+        near = even.near(d, found.cell, found.kind)
+        place = attrs.evolve(even, first=1).reached(d, Sql(cell, column=_WHOLE), _WHOLE)
+        return Placing(compiler.among(by), (near,), "", (place.text,), few=True)
+    if even is not None:
+        group = even.reached(d, found.cell, found.kind)
+        return Placing(compiler.among(by), (group,), "", (cell,))
     if len(by.between) <= _FEW_STEPS:
         return Placing(compiler.among(by), (compiler.group(by),), "", (cell,))
-    found = compiler.operand(by.column)
     reached, always = _reached(found.kind, by.between)
+    if found.kind.name == "float":
+        placing = _among_buckets(compiler, by, reached, always, cell, name)
+        if placing is not None:
+            return placing
     values, at, above = list(reached), *zip(*reached.values(), strict=True)
     text, column = _typed(found.kind, values, "value")
     columns = {"value": column, "level": _integers(at), "above": _integers(above)}
@@ -157,7 +218,52 @@ def _among_bins(compiler: Compiler, by: Bins, cell: str, name: str) -> Placing:
     reached_here = f"CASE WHEN {cell} > {name}.value THEN {name}.above ELSE {name}.level END"
     place = f"coalesce({reached_here}, {always})"
     cells = (_cell(found.cell, found.kind),)
-    return Placing(compiler.among(by), cells, join, (place,), {name: _table(columns)})
+    return Placing(compiler.among(by), cells, join, (place,), tables={name: _table(columns)})
+
+
+def _among_buckets(
+    compiler: Compiler,
+    by: Bins,
+    reached: dict[float, tuple[int, int]],
+    always: int,
+    cell: str,
+    name: str,
+) -> Placing | None:
+    """Rows joined with intervals of equal length, each of which has one value at most.
+
+    A cell is compared with the value in its interval, or with the last one before it. Python
+    computes the intervals of values as DuckDB does those of cells, in floats: differences, products
+    and floors of the same numbers, which do not decrease where cells increase.
+
+    Returns:
+        None if there are no such intervals, or too many.
+    """
+    values = np.array(list(reached))
+    low, high = float(values[0]), float(values[-1])
+    if not (max(abs(low), abs(high)) < 1e300 and high - low > 1e-290):
+        return None
+    counts = (len(values) << shift for shift in range(1, 9))
+    for scale in (count / (high - low) for count in counts if count <= _MOST_BUCKETS):
+        places = np.floor((values - low) * scale)
+        if (np.diff(places) > 0).all():
+            break
+    else:
+        return None
+    at, above = np.array(list(reached.values())).T
+    buckets = np.arange(int(places[-1]) + 1)
+    last = np.searchsorted(places, buckets, "right") - 1
+    columns = {"bucket": buckets, "value": values[last], "level": at[last], "above": above[last]}
+    columns["below"] = np.append(always, above)[last]
+    d, found = compiler.dialect, compiler.operand(by.column)
+    inside = d.clipped(d.as_double(Sql(cell, column=found.kind)), d.double(low), d.double(high))
+    bucket = d.as_whole(d.floor((inside - d.double(low)) * d.double(scale)))
+    place = (
+        f"CASE WHEN {cell} > {name}.value THEN {name}.above "
+        f"WHEN {cell} >= {name}.value THEN {name}.level ELSE {name}.below END"
+    )
+    join = f" JOIN {name} ON {bucket.text} = {name}.bucket"
+    cells = (_cell(found.cell, found.kind),)
+    return Placing(compiler.among(by), cells, join, (place,), tables={name: _table(columns)})
 
 
 def _reached(
@@ -196,19 +302,21 @@ def _typed(kind: Kind, values: Sequence[Any], name: str) -> tuple[str, Any]:
             return f"({name} + 0)", pa.array(values, pa.float64())
         case "boolean":
             return f"({name} = 1)", _integers(values)
-        case "integer" if min(values) >= -(2**63) and max(values) < 2**63 and kind.high < 2**127:
+        case "integer" | "multiple" if (
+            min(values) >= -(2**63) and max(values) < 2**63 and kind.high < 2**127
+        ):
             return name, _integers(values)
         case "integer":
             # with a signed type, DuckDB would convert the cells, and fail at a large one
             wide = "UHUGEINT" if kind.high >= 2**127 else "HUGEINT"
             return f"CAST({name} AS {wide})", pa.array(map(str, values), pa.string())
         case "decimal":
-            texts = [DuckDBDialect.decimal(kind, value) for value in values]
+            texts = [digits_of(kind, value) for value in values]
             return f"CAST({name} AS {kind.declared})", pa.array(texts, pa.string())
         case "date":
             return f"(DATE '1970-01-01' + CAST({name} AS INTEGER))", _integers(values)
     counts = [DuckDBDialect.count(kind, value) for value in values]
-    return DuckDBDialect.moment(kind, name), _integers(counts)
+    return DuckDBDialect.moment_of(kind, name), _integers(counts)
 
 
 def _integers(values: Any) -> Any:

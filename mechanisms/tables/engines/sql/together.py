@@ -1,4 +1,4 @@
-"""Requests that share a scan of their rows, for DuckDB.
+"""Requests that share a scan of their rows.
 
 Requests over the same rows and in the same groups are one statement. Which requests share one
 depends on public values alone.
@@ -15,7 +15,6 @@ from mechanisms.tables.engines.sql.statements import Plan, joint, with_columns_o
 from mechanisms.tables.requests.remembered import key_of
 from mechanisms.tables.requests.request import Request
 
-_MOST_REQUESTS = 100
 _MOST_SUMS = 10**6
 """How many sums are held in memory at most, with those of all groups."""
 
@@ -27,51 +26,55 @@ class Scan:
     Args:
         plan: what is run.
         places: which of the plans it answers.
-        parts: how many indices there are in front of the sums.
         sums: the number of sums of each plan.
     """
 
     plan: Plan
     places: tuple[int, ...]
-    parts: int
     sums: tuple[int, ...]
 
     def split(self, rows: Iterable[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
         """The rows of each plan. In groups, those in which it adds nothing are left out."""
         found: list[list[tuple[int, ...]]] = [[] for _ in self.sums]
+        groups = self.plan.groups
         for row in rows:
-            first = self.parts
+            first = groups
             for mine, count in zip(found, self.sums, strict=True):
                 sums = row[first : first + count]
                 first += count
-                if not self.parts or any(sums):
-                    mine.append((*row[: self.parts], *sums))
+                if not groups or any(sums):
+                    mine.append((*row[:groups], *sums))
         return found
 
 
-def scans(plans: Sequence[Plan]) -> tuple[list[Plan], list[Scan]]:
+def scans(plans: Sequence[Plan], most: int) -> tuple[list[Plan], list[Scan]]:
     """The plans, and statements that answer some of them; plans in no scan are run alone.
 
     Plans over the same kept rows ask for the columns of all of them, so that the rows are chosen
     once.
+
+    Args:
+        most: how many columns of sums one statement has at most.
     """
     kept: dict[Any, list[CountedRows]] = {}
-    alike: dict[Any, list[int]] = {}
+    last: dict[Any, tuple[list[int], int]] = {}  # the places of a scan, and its columns
+    groups: list[list[int]] = []
     for place, plan in enumerate(plans):
         if plan.kept is not None:
             kept.setdefault(plan.kept.of, []).append(plan.kept)
-        if (shared := _shared(plan)) is not None:
-            alike.setdefault(shared, []).append(place)
+        if (shared := _shared(plan)) is None:
+            continue
+        places, sums = last.get(shared, ([], most))
+        if sums + sum(plan.limbs) > min(most, _MOST_SUMS // _size(plan)):
+            places, sums = [], 0
+            groups.append(places)
+        places.append(place)
+        last[shared] = places, sums + sum(plan.limbs)
     wide = {of: with_columns_of(several) for of, several in kept.items()}
     plans = [
         plan if plan.kept is None else attrs.evolve(plan, kept=wide[plan.kept.of]) for plan in plans
     ]
-    found = []
-    for group in alike.values():
-        most = max(1, min(_MOST_REQUESTS, _MOST_SUMS // _size(plans[group[0]])))
-        parts = (tuple(group[i : i + most]) for i in range(0, len(group), most))
-        found += [_scan(plans, places) for places in parts if len(places) > 1]
-    return plans, found
+    return plans, [_scan(plans, tuple(places)) for places in groups if len(places) > 1]
 
 
 def _shared(plan: Plan) -> Any:
@@ -83,8 +86,8 @@ def _shared(plan: Plan) -> Any:
 
 
 def _size(plan: Plan) -> int:
-    """The number of sums of a plan with a question."""
-    return 1 if plan.question is None else max(1, prod(plan.question.request.shape))
+    """The number of groups of a plan with a question."""
+    return 1 if plan.question is None else max(1, prod(plan.question.request.shape[:-1]))
 
 
 def _scan(plans: Sequence[Plan], places: tuple[int, ...]) -> Scan:
@@ -96,6 +99,5 @@ def _scan(plans: Sequence[Plan], places: tuple[int, ...]) -> Scan:
     return Scan(
         attrs.evolve(plan, kept=first.kept, view=first.view),
         places,
-        len(requests[0].parts),
         tuple(len(it.terms) for it in requests),
     )

@@ -40,9 +40,6 @@ def test_spending_stacks_up_to_what_was_spent() -> None:
     assert labels(figure) == ["visits", "team", "Toy", "remaining of PureDP(epsilon=1)"]
     assert tops(figure) == pytest.approx([10, 60, 80, 100])
     assert "1 refused" in figure.axes[0].get_title()
-
-
-def test_the_cheapest_of_many_names_are_merged() -> None:
     q = Queryable(FiltCon(PureDP(10)), None)
     for place in range(20):
         q.launch(Toy(PureDP(f"0.{10 + place}")), name=f"n{place}")
@@ -80,10 +77,7 @@ def test_the_chart_shows_what_each_rule_would_have_admitted() -> None:
     assert max(drawn.values()) <= 30
     from_losses = plot.rules(ApproxDP(1, "1e-6"), [PureDP("0.05")] * 30).axes[0]
     assert from_losses.get_title() == axes.get_title()
-
-
-def test_a_launch_that_no_rule_accepts_is_skipped() -> None:
-    """Three of four launches fit, in their order."""
+    # Three of four launches fit, in their order.
     bars = plot.rules(session()).axes[0].patches
     assert [bar.get_width() for bar in bars] == [3]
 
@@ -106,16 +100,7 @@ def test_the_guarantee_of_the_whole(whole: Any, tmp_path: Path) -> None:
     assert len(profile.lines) == 1
 
 
-def test_an_odometers_guarantee_is_its_report_if_that_is_a_loss() -> None:
-    q = Queryable(OdomCon(ZCDP), [1])
-    q.launch(Gaussian(Count(), scale=10))
-    assert plot.guarantee(q)
-    uniform = Queryable(OdomCon(ZCDP, OneSidedMixtureOdometer("1e-6", 1)), [1])
-    with pytest.raises(ValueError, match="no privacy loss"):
-        plot.guarantee(uniform)
-
-
-def test_an_empty_chart_raises_a_clear_error() -> None:
+def test_what_cannot_be_drawn_raises_a_clear_error() -> None:
     empty = Queryable(FiltCon(PureDP(1)), None)
     for wrong in (empty, Queryable(ConComp([Toy()]), None)):
         with pytest.raises(ValueError, match="launch a mechanism first"):
@@ -124,19 +109,22 @@ def test_an_empty_chart_raises_a_clear_error() -> None:
         plot.rules(Queryable(OdomCon(PureDP), None))
     with pytest.raises(ValueError, match="plan is empty"):
         plot.rules(empty)
+    q = Queryable(OdomCon(ZCDP), [1])
+    q.launch(Gaussian(Count(), scale=10))
+    assert plot.guarantee(q)
+    uniform = Queryable(OdomCon(ZCDP, OneSidedMixtureOdometer("1e-6", 1)), [1])
+    with pytest.raises(ValueError, match="no privacy loss"):
+        plot.guarantee(uniform)
 
 
-def test_drawing_sends_no_query() -> None:
+def test_drawing_sends_no_query_and_leaves_the_background() -> None:
     q = session()
     before = len(q.view)
     plot.spending(q)
     plot.rules(q)
     plot.guarantee(q)
     assert len(q.view) == before
-
-
-def test_backgrounds_are_transparent() -> None:
-    """The page's light or dark background shows through."""
+    # The page's light or dark background shows through.
     figure = plot.spending(session())
     assert figure.get_facecolor()[3] == 0
     assert figure.axes[0].get_facecolor()[3] == 0

@@ -1,18 +1,20 @@
-"""Behaviour common to filters and odometers: order of a launch, ids, asks, reports, depth."""
+"""Compositors of all adaptive launches, and of all measures."""
 
 from typing import Any
 
 import pytest
 
-from composition import Filt, FiltCon, FiltSeq, Odom, OdomCon, OdomSeq
+from composition import Filt, FiltCon, FiltSeq, Odom, OdomCon, OdomSeq, Universal
 from queryable import (
-    SYSTEM,
     ZCDP,
+    ApproxDP,
+    ApproxZCDP,
     Ask,
     CanAfford,
     InteractiveMechanism,
     Launch,
-    Launched,
+    MechanismFault,
+    PrivacyClaimError,
     PrivacyLossQuery,
     PureDP,
     Queryable,
@@ -20,12 +22,16 @@ from queryable import (
     QueryRefusedError,
     SeededCoins,
     Statistic,
+    UnknownQueryError,
+    UnprovenCompositionError,
+    Update,
 )
-from queryable.errors import UnknownChildError
+from queryable.messages import CloseBlock
 from tests.strategies import (
     ILLEGAL,
     ILLEGAL_LAUNCHES,
     TENTH,
+    WORD,
     BrokenMap,
     Courier,
     Faulty,
@@ -92,28 +98,6 @@ def test_a_refusal_by_a_hair_mentions_floats() -> None:
     assert "floats" not in far.reason
 
 
-def test_every_launch_takes_the_next_id(composition: InteractiveMechanism[Any]) -> None:
-    """Measurements and failures use an id too; refused and wrong launches do not."""
-    state, _ = composition.init(None)
-    state, _ = composition.step(state, Launch(RandomWord()), COINS)
-    state, _ = composition.step(state, Launch(RandomWord()), COINS)
-    for wrong in ILLEGAL_LAUNCHES:
-        with pytest.raises(QueryError):
-            composition.step(state, wrong, COINS)
-    assert set(state.own.claims) == {0, 1}
-    if not composition.noninteractive:  # type: ignore[attr-defined]
-        state, answer = composition.step(state, Launch(Toy()), COINS)
-        assert answer == Launched(2, None)
-
-
-def test_a_measurement_is_not_asked(composition: InteractiveMechanism[Any]) -> None:
-    """A query to its id is an unknown child."""
-    state, _ = composition.init(None)
-    state, _ = composition.step(state, Launch(RandomWord()), COINS)
-    with pytest.raises(UnknownChildError):
-        composition.step(state, Ask(0, "bits"), COINS)
-
-
 def test_wrong_queries_are_query_errors(composition: InteractiveMechanism[Any]) -> None:
     """Nonsense of every kind, at every depth, is a clear `QueryError` and changes nothing."""
     state, _ = composition.init(None)
@@ -170,29 +154,7 @@ def test_the_unit_of_a_budget_may_be_a_group() -> None:
     assert FiltCon(PureDP(1), d_in=2).privacy_map(3) == PureDP(2)
 
 
-@pytest.mark.parametrize("kind", [FiltCon, FiltSeq])
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("d_in", 0),
-        ("d_in", True),
-        ("d_in", -1),
-        ("max_mechanisms", -1),
-        ("max_mechanisms", True),
-        ("max_depth", -1),
-        ("max_depth", 151),
-        ("max_depth", float("nan")),
-        ("d_in", "1"),
-    ],
-)
-def test_bad_counts_are_refused_at_construction(kind: Any, field: str, value: Any) -> None:
-    """Counts are checked when the compositor is made; the message names the parameter."""
-    with pytest.raises((ValueError, TypeError), match=field):
-        kind(PureDP(1), **{field: value})
-
-
 def test_nesting_is_bounded_in_public() -> None:
-    """At max_depth a query passes; one level deeper is a `QueryError` and nothing is retired."""
     q = Queryable(FiltCon(PureDP(1), max_depth=3), None)
     chain = [q]
     for _ in range(3):
@@ -213,20 +175,6 @@ def test_the_default_depth_fits_the_stack(wrap: Any) -> None:
     assert q.privacy_loss() == TENTH
 
 
-def test_old_states_stay_usable() -> None:
-    """An old state gives the same answers after later messages."""
-    composition = FiltCon(PureDP("0.2"))
-    start, _ = composition.init(None)
-    first, _ = composition.step(start, Launch(RandomBits()), COINS.spawn("root", 1))
-    second, word = composition.step(first, Ask(0, "bits"), COINS.spawn("root", 2))
-    third, _ = composition.step(second, Launch(Faulty(raising(ValueError()))), SYSTEM)
-    composition.step(third, Ask(1, "bits"), SYSTEM)
-    assert composition.step(first, Ask(0, "bits"), COINS.spawn("root", 2)) == (second, word)
-    assert composition.step(start, PrivacyLossQuery())[1] == PureDP(0)
-    assert composition.step(first, CanAfford(Launch(Toy())))[1] is True
-    assert composition.step(third, CanAfford(Launch(Toy())))[1] is False
-
-
 def test_a_claim_is_frozen_at_launch() -> None:
     """A map that grows after the launch does not change what was charged for it."""
     calls: list[int] = []
@@ -239,3 +187,128 @@ def test_a_claim_is_frozen_at_launch() -> None:
     child = q(BrokenMap(map=growing))
     assert [q.privacy_loss(), child.privacy_loss(), q.privacy_loss()] == [PureDP(1)] * 3
     assert calls == [1]
+
+
+def test_it_becomes_what_is_launched() -> None:
+    """Its launch is answered with the mechanism's opening, the rest by the mechanism."""
+    q = Queryable(Universal(TENTH), None)
+    assert q.opening is None
+    assert q.ask(Launch(Toy())) is None
+    assert [q.ask("bits"), q.ask("bits")] == [0, 1]
+    # A pure loss fits an approximate budget, at delta zero.
+    q = Queryable(Universal(ApproxDP("0.1", 0)), None)
+    q.ask(Launch(Toy()))
+    assert q.ask("bits") == 0
+    # It runs as the filter at its d_out.
+    q = Queryable(Universal(TENTH), None)
+    q.ask(Launch(OdomCon(PureDP), TENTH))
+    child = q.ask(Launch(Toy()))
+    assert child.ask("bits") == 0
+    assert q.ask(Ask(0, "bits")) == 1
+    q = Queryable(Universal(TENTH), None)
+    assert isinstance(q.ask(Launch(RandomWord())), int)
+    with pytest.raises(QueryError):
+        q.ask("bits")
+
+
+@pytest.mark.parametrize("query", ILLEGAL)
+def test_before_the_choice_only_a_launch_is_accepted(query: Any) -> None:
+    universal = Universal(TENTH)
+    state, _ = universal.init(None, COINS)
+    with pytest.raises(UnknownQueryError, match="one Launch first"):
+        universal.step(state, query, COINS)
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        Launch(Toy(PureDP("0.2"))),
+        Launch(Toy(), PureDP("0.2")),
+        Launch(Toy(), PureDP("0.05")),
+        Launch(Toy(ZCDP("0.001"))),
+        Launch(OdomCon(PureDP)),
+        Launch("a mechanism"),
+    ],
+)
+def test_what_does_not_fit_chooses_nothing(launch: Any) -> None:
+    """Too large, claimed too small, of a wrong measure, without a loss; then one that fits may."""
+    q = Queryable(Universal(TENTH), None)
+    with pytest.raises(QueryError):
+        q.ask(launch)
+    q.ask(Launch(Toy()))
+    assert q.ask("bits") == 0
+
+
+def test_the_budget_is_its_loss() -> None:
+    """Before the choice and after, whatever was chosen, and grouped beyond d_in."""
+    universal = Universal(PureDP(1), d_in=2)
+    assert [universal.privacy_map(k) for k in range(5)] == [PureDP(k) for k in (0, 1, 1, 2, 2)]
+    q = Queryable(FiltCon(PureDP(1)), None)
+    child = q.launch(Universal(TENTH))
+    child.ask(Launch(Toy(PureDP("0.01"))))
+    assert (child.privacy_loss(), q.privacy_loss()) == (TENTH, TENTH)
+    # A budget for two records takes what loses no more at two.
+    with pytest.raises(PrivacyClaimError, match="does not fit"):
+        Queryable(Universal(TENTH, d_in=2), None).ask(Launch(Toy()))
+    Queryable(Universal(PureDP("0.2"), d_in=2), None).ask(Launch(Toy()))
+    # It may be launched in a composition later, so what it becomes must compose.
+    with pytest.raises(UnprovenCompositionError):
+        Queryable(Universal(ApproxZCDP(1, "0.1")), None).ask(Launch(Toy(ApproxZCDP("0.1", "0.01"))))
+
+
+def test_each_message_has_coins_of_its_own() -> None:
+    """The launch and every ask after it draw apart, and replay."""
+    universal = Universal(TENTH)
+    state, _ = universal.init(None, COINS)
+    answers = []
+    for query in (Launch(RandomBits()), "bits", "bits"):
+        state, answer = universal.step(state, query, COINS)
+        answers.append(answer)
+    assert answers == [COINS.spawn("launched", n).draw(WORD) for n in (1, 2, 3)]
+    assert len(set(answers)) == 3
+
+
+def test_batches_before_the_launch_count_as_messages() -> None:
+    """They select the coins of what is launched, which reads them."""
+
+    class Size(RandomBits):
+        def init(self, dataset: Any, coins: Any = COINS) -> Any:
+            return 0, (len(dataset), coins.draw(WORD))
+
+    universal = Universal(TENTH)
+    state, _ = universal.init([1], COINS)
+    for query in (Update([2, 3]), CloseBlock("monday"), Update([4]), Launch(Size())):
+        state, answer = universal.step(state, query, COINS)
+    assert answer == (4, COINS.spawn("launched", 3).draw(WORD))
+    assert universal.step(state, "bits", COINS)[1] == COINS.spawn("launched", 4).draw(WORD)
+
+
+def test_it_fails_with_its_mechanism() -> None:
+    q = Queryable(Universal(TENTH), None)
+    q.ask(Launch(Faulty(raising(ValueError("secret")))))
+    for _ in range(2):
+        with pytest.raises(MechanismFault):
+            q.ask("bits")
+    # An error at the mechanism's start may depend on data.
+    q = Queryable(Universal(TENTH), None)
+    with pytest.raises(MechanismFault):
+        q.ask(Launch(Faulty(raising(QueryError("secret")), at_launch=True, guarded=False)))
+    with pytest.raises(MechanismFault):
+        q.ask(Launch(Toy()))
+
+
+class Empty(Toy):
+    """It is false."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("first", [Toy(), Empty()], ids=repr)
+def test_only_one_is_launched(first: Toy) -> None:
+    """A second launch is a query to the first mechanism, whatever `bool` says of that one."""
+    q = Queryable(Universal(TENTH), None)
+    q.ask(Launch(first))
+    with pytest.raises(UnknownQueryError, match="bits"):
+        q.ask(Launch(Toy()))
+    assert q.ask("bits") == 0

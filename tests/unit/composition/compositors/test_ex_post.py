@@ -18,7 +18,7 @@ from mechanisms import (
     SparseVector,
     Until,
 )
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.refine_queries import Latest
 from queryable import (
     SYSTEM,
     ApproxDP,
@@ -72,10 +72,7 @@ def test_a_reduction_is_charged_as_it_is_refined() -> None:
         charges.append(spent(table))
     assert charges == [Fraction(x, 100) for x in (1, 2, 11, 51, 60)]
     assert one.privacy_loss() == ExPostBound("0.5", 0)
-
-
-def test_an_early_stop_leaves_the_rest_of_the_budget() -> None:
-    """The rest of the schedule is not charged."""
+    # The rest of the schedule is not charged.
     table = opened()
     table(reduction())(Refine("10"))
     assert table(Laplace(Count(), epsilon="0.9"))
@@ -141,10 +138,7 @@ def test_ordinary_children_are_charged_in_full_at_launch() -> None:
     assert table.privacy_loss() == ExPostBound("0.6", "3e-7")
     with pytest.raises(QueryRefusedError):
         table(RandomizedResponse(lambda data: True, epsilon="0.1", delta="1e-6"))
-
-
-def test_a_reduction_with_a_d_out_is_an_ordinary_child() -> None:
-    """It is charged the d_out at launch, which is at least its map."""
+    # It is charged the d_out at launch, which is at least its map.
     table = opened(PureDP(3))
     with pytest.raises(PrivacyClaimError, match="below"):
         table.launch(reduction(), d_out=PureDP(1))
@@ -163,10 +157,7 @@ def test_other_numbers_of_records() -> None:
     assert table.children[0].privacy_loss(3) == ExPostBound("0.03", 0)
     assert ExPost(PureDP(1)).privacy_map(3) == PureDP(3)
     assert ExPost(PureDP(1), d_in=2).privacy_map(2) == PureDP(1)
-
-
-def test_a_budget_for_more_records() -> None:
-    """At d_in=2 a release costs twice as much."""
+    # At d_in=2 a release costs twice as much.
     table = opened(d_in=2)
     child = table(reduction())
     child(Refine(10))
@@ -208,7 +199,6 @@ def test_nothing_touches_the_data_before_it_is_paid_for() -> None:
 
 
 def test_wrong_asks_change_nothing() -> None:
-    """An ask that is no refinement, or to an unknown child, is a `QueryError`."""
     table, clean = opened(), opened()
     for each in (table, clean):
         each(reduction())(Refine())
@@ -357,18 +347,14 @@ def test_a_condition_that_raises_is_charged_where_it_did() -> None:
     assert table.node.spent == table.privacy_loss()
 
 
-def test_a_limit_of_launches() -> None:
-    """Ex-post children count toward it."""
+def test_a_limit_of_launches_and_a_halt() -> None:
     table = opened(max_mechanisms=1)
     child = table(reduction())
     assert not table.can_afford(reduction())
     with pytest.raises(QueryRefusedError, match="limit"):
         table(reduction())
     assert child(Refine())
-
-
-def test_halting() -> None:
-    """With the paper's Halt a step that might not fit is the last."""
+    # With the paper's Halt a step that might not fit is the last.
     table = opened(PureDP("0.05"), on_exceed="halt")
     child = table(reduction())
     child(Refine())
@@ -382,10 +368,7 @@ def test_zcdp_children_belong_beside_it() -> None:
     """A Gaussian states no epsilon; the refusal names a compositor that admits it."""
     with pytest.raises(PrivacyClaimError, match="ViaZCDP"):
         opened(ApproxDP(1, "1e-6"))(Gaussian(Count(), rho=1))
-
-
-def test_nested_it_costs_its_budget() -> None:
-    """In another filter, an ex-post one included, the whole budget is charged at launch."""
+    # In another filter, an ex-post one included, the whole budget is charged at launch.
     for outer in (FiltCon(PureDP(1)), ExPost(PureDP(1))):
         table = Queryable(outer, TABLE)
         inner = table(ExPost(PureDP("0.6")))

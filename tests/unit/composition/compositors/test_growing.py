@@ -37,7 +37,6 @@ from mechanisms import (
 from queryable import (
     SYSTEM,
     ZCDP,
-    Ask,
     Coins,
     InteractiveMechanism,
     Launch,
@@ -47,7 +46,6 @@ from queryable import (
     Queryable,
     QueryError,
     Refused,
-    SeededCoins,
     Statistic,
     UnprovenCompositionError,
     Update,
@@ -55,7 +53,6 @@ from queryable import (
 )
 from queryable.checks.datasets import Described
 from queryable.checks.protection import Protected
-from queryable.conversation.stepping import begin
 from queryable.data.growing import grown, snapshot
 from queryable.data.later import made
 from queryable.errors import RetiredChildError
@@ -166,21 +163,6 @@ def test_whether_a_child_failed_at_a_batch_is_seen_when_it_is_asked() -> None:
     assert told[0] == told[1]
 
 
-def test_a_batch_takes_the_coins_of_a_message() -> None:
-    """The words drawn at a batch and at a question are those of a run with as many messages."""
-
-    def run(batches: int) -> Any:
-        filtered, coins = FiltCon(PureDP(1)), SeededCoins(1)
-        state, _ = begin(filtered, [1], coins)
-        state, _ = filtered.step(state, Launch(Taking()), coins)
-        for _ in range(batches):
-            state, _ = filtered.step(state, Update([2]), coins)
-        return filtered.step(state, Ask(0, BITS), coins)[1][1]
-
-    assert len({run(batches) for batches in range(4)}) == 4
-    assert run(2) == run(2)
-
-
 def test_several_launches_at_once_see_all_records() -> None:
     """And share the values of the data set with continual children among them."""
     filtered = FiltCon(PureDP(1))
@@ -243,9 +225,6 @@ def test_all_at_once_get_every_batch() -> None:
     assert q.children[2](Size()) == 2
     children = q._root.state.children["root"].state.children  # type: ignore[attr-defined]
     assert made(children[2].state.own.data.rows) == children[0].state[0]
-
-
-def test_all_at_once_without_a_continual_one_keep_the_data() -> None:
     q = Queryable(ConComp([Size(), Size()]), [1])
     with pytest.raises(QueryError, match="keeps the data"):
         q.feed([2])
@@ -304,6 +283,15 @@ def test_pure_parts_get_their_own_records() -> None:
     assert parts.children["a"](Size()) == 2
     assert parts.children["b"](Size()) == 3
     assert q(Size()) == 6
+    # At several records the loss is that of a group: answers may tell where to put the next.
+    parts = split(Taking(ZCDP("1/10"), from_any_history=True))
+    assert parts.growth is not None
+    q = Queryable(parts, rows("a", "b"))
+    q.feed(rows("a"))
+    assert len(records(q.children["a"](BITS))) == 2
+    assert parts.privacy_map(1, ZCDP) == ZCDP("1/10")
+    assert parts.privacy_map(3, ZCDP) == ZCDP("9/10")
+    assert split(Taking(ZCDP("1/10"))).growth is None
 
 
 def test_parts_that_are_not_pure_keep_the_data_and_say_why() -> None:
@@ -318,18 +306,6 @@ def test_parts_that_are_not_pure_keep_the_data_and_say_why() -> None:
     with pytest.raises(UnprovenCompositionError, match="which part to put the differing record"):
         alone.feed(rows("a"))
     assert alone.children["a"](Size(ZCDP("1/100"))) == 1
-
-
-def test_parts_that_keep_their_claim_may_be_zcdp() -> None:
-    """At several records the loss is that of a group: answers may tell where to put the next."""
-    parts = split(Taking(ZCDP("1/10"), from_any_history=True))
-    assert parts.growth is not None
-    q = Queryable(parts, rows("a", "b"))
-    q.feed(rows("a"))
-    assert len(records(q.children["a"](BITS))) == 2
-    assert parts.privacy_map(1, ZCDP) == ZCDP("1/10")
-    assert parts.privacy_map(3, ZCDP) == ZCDP("9/10")
-    assert split(Taking(ZCDP("1/10"))).growth is None
 
 
 @attrs.frozen
@@ -364,21 +340,6 @@ def test_a_batch_without_the_key_changes_nothing() -> None:
 
 
 # Mechanisms.
-
-
-def test_a_sparse_vector_compares_with_all_records() -> None:
-    q = Queryable(FiltCon(PureDP(10**7)), {"age": np.array([31, 47])})
-    search = q(SparseVector(4, epsilon=10**5, cutoff=2))
-    old = Count(column("age") >= 40)
-    assert not search(old)
-    q.feed({"age": np.array([62, 58, 47])})
-    assert search.ask(AskMany([old, Count(column("age") < 40), old])) == (True, False, True)
-    q.feed({"age": np.array([62])})
-    with pytest.raises(QueryError, match="size"):
-        q(SparseVector(4, epsilon=1)).ask(Count(column("size") >= 40))
-    state = q._root.state.children[0].state  # type: ignore[attr-defined]
-    assert (state.left, state.dataset) == (0, None)
-    assert isinstance(SparseVector(4, epsilon=1).step(state, old)[1], Refused)
 
 
 @attrs.frozen(eq=False)
@@ -427,11 +388,7 @@ class Still(Described):
 
 @pytest.mark.parametrize(
     ("level", "right"),
-    [
-        (EventLevel(), False),
-        (UserLevel("doctor", 4), False),
-        (UserLevel("patient", 4), True),
-    ],
+    [(EventLevel(), False), (UserLevel("doctor", 4), False), (UserLevel("patient", 4), True)],
     ids=str,
 )
 def test_a_mechanism_protects_what_the_data_protect(level: Any, right: bool) -> None:
@@ -483,3 +440,15 @@ def test_noise_is_drawn_for_all_records() -> None:
     assert q(Gaussian(Count(), rho=10**6)) == 3
     assert q.release(Count(), loss=ZCDP(10**6)).estimate == 3
     assert q(Laplace(Count(column("age") > 40), epsilon=1000)) == 2
+    q = Queryable(FiltCon(PureDP(10**7)), {"age": np.array([31, 47])})
+    search = q(SparseVector(4, epsilon=10**5, cutoff=2))
+    old = Count(column("age") >= 40)
+    assert not search(old)
+    q.feed({"age": np.array([62, 58, 47])})
+    assert search.ask(AskMany([old, Count(column("age") < 40), old])) == (True, False, True)
+    q.feed({"age": np.array([62])})
+    with pytest.raises(QueryError, match="size"):
+        q(SparseVector(4, epsilon=1)).ask(Count(column("size") >= 40))
+    state = q._root.state.children[0].state  # type: ignore[attr-defined]
+    assert (state.left, state.dataset) == (0, None)
+    assert isinstance(SparseVector(4, epsilon=1).step(state, old)[1], Refused)

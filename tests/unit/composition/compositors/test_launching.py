@@ -79,11 +79,7 @@ TREES: dict[str, tuple[Callable[[], InteractiveMechanism[Any]], tuple[Any, ...]]
 NESTED: dict[str, Callable[[], tuple[InteractiveMechanism[Any], list[Any], tuple[Any, ...]]]] = {
     "root": lambda: (FiltCon(PureDP(3)), [], ()),
     "child": lambda: (FiltCon(PureDP(3)), [FiltCon(PureDP(1))], (0,)),
-    "grandchild": lambda: (
-        FiltCon(PureDP(3)),
-        [FiltCon(PureDP(2)), FiltCon(PureDP(1))],
-        (0, 0),
-    ),
+    "grandchild": lambda: (FiltCon(PureDP(3)), [FiltCon(PureDP(2)), FiltCon(PureDP(1))], (0, 0)),
     "behind persons": lambda: (
         FiltCon(PureDP(3)),
         [Courier() @ FiltCon(PureDP(2)), Courier() @ FiltSeq(PureDP(1))],
@@ -184,20 +180,6 @@ def test_they_may_be_nested(name: str) -> None:
         query = Ask(child, query)
     same(together.ask(query), one_by_one(alone, path, MIXED))
     assert shown(together) == shown(alone)
-
-
-def test_a_sequential_compositor_retires_all_but_the_last() -> None:
-    """Also if the last one fails."""
-    q = planted(FiltSeq(PureDP(1)))
-    first, second = q.launch_many([BITS, BITS])
-    assert isinstance(second.ask("bits"), int)
-    with pytest.raises(RetiredChildError):
-        first.ask("bits")
-    third, failed = q.launch_many([BITS, FAULT])
-    assert failed == Failed()
-    for child in (second, third):
-        with pytest.raises(RetiredChildError):
-            child.ask("bits")
 
 
 def test_a_wrong_entry_changes_nothing_and_is_named() -> None:
@@ -301,10 +283,7 @@ def test_the_data_prepare_what_was_admitted() -> None:
     q.launch_many([noisy(4), WORD])  # one alone has nothing to gain
     q.launch_many([noisy(9, 5), noisy(9, 5)])
     assert log == [4]
-
-
-def test_nothing_is_prepared_before_it_is_paid_for_or_if_an_entry_is_wrong() -> None:
-    """A wrong entry is found by the public description."""
+    # A wrong entry is found by the public description.
     log: list[Any] = []
     q = Queryable(FiltCon(PureDP(1)), Ages(log))
     with pytest.raises(QueryError, match="entry 2: negative"):
@@ -312,7 +291,7 @@ def test_nothing_is_prepared_before_it_is_paid_for_or_if_an_entry_is_wrong() -> 
     assert (log, q.privacy_loss()) == ([], PureDP(0))
 
 
-def test_a_failed_preparation_fails_no_launch() -> None:
+def test_what_a_failed_and_an_interrupted_preparation_leave() -> None:
     """The curator is told; each statistic is evaluated on its own."""
     log: list[Any] = []
     fault, told = ValueError("joint scan"), list[BaseException]()
@@ -320,10 +299,6 @@ def test_a_failed_preparation_fails_no_launch() -> None:
     assert all(isinstance(each, int) for each in q.launch_many([noisy(1), noisy(2)]))
     assert log[1:] == [1, 2]
     assert told == [fault]
-
-
-def test_an_interrupted_preparation_leaves_all_charged_and_failed() -> None:
-    """Nothing is evaluated after it."""
     log: list[Any] = []
     q = Queryable(FiltCon(PureDP(1)), Ages(log, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
@@ -343,10 +318,7 @@ def test_what_ran_before_an_interrupt_is_kept(kind: Any) -> None:
     interrupted = Faulty(raising(KeyboardInterrupt()), True, charged=LITTLE)
     q = planted(kind(PureDP(1)))
     with pytest.raises(KeyboardInterrupt):
-        q.launch_many(
-            [WORD, BITS, interrupted, recorder],
-            names=["a", "b", "c", "d"],
-        )
+        q.launch_many([WORD, BITS, interrupted, recorder], names=["a", "b", "c", "d"])
     answers = q.view.answers
     assert runs == []
     assert [type(each) for each in answers] == [Launched, Launched, Failed, Failed]
@@ -358,12 +330,3 @@ def test_what_ran_before_an_interrupt_is_kept(kind: Any) -> None:
             q.ask(Ask(1, "bits"))
     assert q.launch(WORD, name="a") == answers[0].answer  # and is not charged again
     assert q.privacy_loss() == PureDP("4/100")
-
-
-def test_the_coins_of_each_child_are_its_own() -> None:
-    """Equal mechanisms get different bits, those of their ids."""
-    q = planted(FiltCon(PureDP(1)))
-    words = q.launch_many([WORD] * 5)
-    coins = SeededCoins(7).spawn("root", 1)
-    assert len(set(words)) == 5
-    assert list(words) == [WORD.release(ROWS, coins.spawn(child, 0)) for child in range(5)]

@@ -3,8 +3,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from curator.access import (
     ROOT,
@@ -55,13 +53,8 @@ def test_a_token_is_its_analysts() -> None:
     assert [access.of_token(each) for each in (ONE, TWO, THREE)] == [
         *(access.analysts["ada"], access.analysts["bo"], None)
     ]
-
-
-def test_hashes_that_begin_alike_are_not_the_same() -> None:
-    access = after(Added("ada", ONE))
-    assert access.of_token(ONE[:-1] + ("0" if ONE[-1] != "0" else "1")) is None
-    assert access.of_token(ONE[:16]) is None
-    assert access.of_token("") is None
+    for alike in (ONE[:-1] + ("0" if ONE[-1] != "0" else "1"), ONE[:16], ""):
+        assert access.of_token(alike) is None
 
 
 def test_a_revoked_token_is_unknown_and_a_new_one_has_the_old_grants() -> None:
@@ -118,9 +111,7 @@ def test_a_row_of_an_analyst_has_nothing_of_the_token() -> None:
     assert ONE not in repr(Added("ada", ONE))
 
 
-@given(
-    st.sampled_from([Added("a", ONE), Revoked("a"), granted("a", 3)]),
-)
+@pytest.mark.parametrize("change", [Added("a", ONE), Revoked("a"), granted("a", 3)])
 def test_changes_are_read_back_from_bodies(change: Change) -> None:
     assert change_of(json.loads(json.dumps(body_of(change)))) == change
 
@@ -186,9 +177,5 @@ def test_events_that_are_no_changes_are_found(kind: str, body: str) -> None:
     kept.append(following(kept[-1], ROOT, kept[-1].epoch, kind, body))
     with pytest.raises(BrokenChainError, match="event 3 is no change"):
         AccessStore(ledger).read()
-
-
-def test_another_version_is_refused() -> None:
-    opened = following(None, ROOT, 1, "opened", '{"access":2}')
     with pytest.raises(BrokenChainError, match="this version"):
-        access_of([opened])
+        access_of([following(None, ROOT, 1, "opened", '{"access":2}')])

@@ -6,24 +6,11 @@ from typing import Any
 import attrs
 import pytest
 
+import queryable as q
 from composition import FiltCon
 from curator.codec import CODEC
 from curator.codec.codec import Codec
 from mechanisms import Count, Doubling, Gaussian, Open, Refine, SparseVector, column
-from queryable import (
-    ZCDP,
-    FromAnalyst,
-    FromMechanism,
-    MechanismFault,
-    PersonInTheMiddle,
-    PrivacyLossQuery,
-    Queryable,
-    QueryError,
-    QueryRefusedError,
-    ToAnalyst,
-    ToMechanism,
-    UnknownQueryError,
-)
 from queryable.errors import CodecError, ReentrantQueryError, RetiredChildError, UnknownChildError
 from tests.served import Served, opened, serving
 from tests.stored import MemoryLedger
@@ -32,8 +19,8 @@ from tests.strategies import Courier, Masker, Twice
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 DATA = {"age": [31, 47, 62]}
-BUDGET = FiltCon(ZCDP(1))
-HALF = FiltCon(ZCDP("1/2"))
+BUDGET = FiltCon(q.ZCDP(1))
+HALF = FiltCon(q.ZCDP("1/2"))
 NOISY = Gaussian(Count(column("age") >= 40), rho="1/50")
 SEARCH = SparseVector(2, epsilon="1/4", cutoff=9)
 OLD = Count(column("age") >= 50)
@@ -47,36 +34,36 @@ def served() -> Iterator[Served]:
 
 
 @pytest.fixture
-def table(served: Served) -> Queryable:
+def table(served: Served) -> q.Queryable:
     return served.handle(codec=CODEC)
 
 
-def shown(handle: Queryable) -> list[tuple[Any, str]]:
+def shown(handle: q.Queryable) -> list[tuple[Any, str]]:
     """Paths and classes of queries."""
     return [(each.path, type(each.query).__name__) for each in handle.view]
 
 
-def test_a_person_runs_here(table: Queryable) -> None:
+def test_a_person_runs_here(table: q.Queryable) -> None:
     """Its mechanism is launched there; the curator never hears of the person."""
     child = table(Masker() @ HALF)
-    assert table.privacy_loss() == ZCDP("1/2")
+    assert table.privacy_loss() == q.ZCDP("1/2")
     noisy = child(NOISY)
     assert isinstance(noisy, int)
     assert shown(table) == [((), "Launch"), ((), "PrivacyLossQuery"), ((0,), "Launch")]
     assert table.view[0].query.mechanism == HALF
-    assert child.privacy_loss() == ZCDP("1/50")
-    with pytest.raises(QueryRefusedError):
+    assert child.privacy_loss() == q.ZCDP("1/50")
+    with pytest.raises(q.QueryRefusedError):
         child(Gaussian(Count(), rho=1))
 
 
-def test_a_person_may_ask_often(table: Queryable) -> None:
+def test_a_person_may_ask_often(table: q.Queryable) -> None:
     twice = table(Twice() @ HALF)
-    assert twice.ask(PrivacyLossQuery()) == (ZCDP(0), ZCDP(0))
+    assert twice.ask(q.PrivacyLossQuery()) == (q.ZCDP(0), q.ZCDP(0))
     twice.launch(SEARCH)
     assert len(table.children[0].children) == 2
 
 
-def test_children_of_a_person_are_asked_through_it(table: Queryable) -> None:
+def test_children_of_a_person_are_asked_through_it(table: q.Queryable) -> None:
     """As in process: an `Ask` to a grandchild is a message to the person."""
     heard: list[Any] = []
 
@@ -92,15 +79,15 @@ def test_children_of_a_person_are_asked_through_it(table: Queryable) -> None:
     assert search(OLD) in (True, False)
     assert heard.count("FromAnalyst") == 2
     assert shown(table)[-1] == ((0, 0), "Count")
-    inner = child(Masker() @ FiltCon(ZCDP("1/8")))
+    inner = child(Masker() @ FiltCon(q.ZCDP("1/8")))
     assert isinstance(inner(NOISY), int)
     assert shown(table)[-1] == ((0, 1), "Launch")
 
 
-def test_persons_over_persons(table: Queryable) -> None:
+def test_persons_over_persons(table: q.Queryable) -> None:
     """Where the outer one has a tag and the inner one has none, both run here."""
     child = table(Courier() @ (Twice() @ HALF))
-    assert child.ask(PrivacyLossQuery()) == (ZCDP(0), ZCDP(0))
+    assert child.ask(q.PrivacyLossQuery()) == (q.ZCDP(0), q.ZCDP(0))
     assert table.view[0].query.mechanism == HALF
 
 
@@ -116,44 +103,44 @@ def test_a_method_of_the_packages_runs_here_too(served: Served) -> None:
     assert all(each.path == (0,) for each in table.view.exchanges[1:])
 
 
-def test_affording_and_launching_several(table: Queryable) -> None:
+def test_affording_and_launching_several(table: q.Queryable) -> None:
     assert table.can_afford(Courier() @ HALF)
-    assert not table.can_afford(Courier() @ FiltCon(ZCDP(2)))
-    made = table.launch_many([Courier() @ HALF, NOISY, Courier() @ FiltCon(ZCDP(2))])
-    assert isinstance(made[0], Queryable)
+    assert not table.can_afford(Courier() @ FiltCon(q.ZCDP(2)))
+    made = table.launch_many([Courier() @ HALF, NOISY, Courier() @ FiltCon(q.ZCDP(2))])
+    assert isinstance(made[0], q.Queryable)
     assert type(made[2]).__name__ == "Refused"
     assert made[0](NOISY) is not None
 
 
-def test_names(table: Queryable) -> None:
+def test_names(table: q.Queryable) -> None:
     child = table.launch(Courier() @ HALF, name="mine")
     assert table.launch(Courier() @ HALF, name="mine") is child
-    with pytest.raises(QueryError, match="belongs to another mechanism"):
+    with pytest.raises(q.QueryError, match="belongs to another mechanism"):
         table.launch(Twice() @ HALF, name="mine")
-    assert table.privacy_loss() == ZCDP("1/2")
+    assert table.privacy_loss() == q.ZCDP("1/2")
     noisy = child.launch(NOISY, name="old")
     assert child.launch(NOISY, name="old") == noisy
-    with pytest.raises(QueryError, match="belongs to another mechanism"):
+    with pytest.raises(q.QueryError, match="belongs to another mechanism"):
         child.launch(SEARCH, name="old")
 
 
-def test_a_person_starts_anew_over_what_lives_on(served: Served, table: Queryable) -> None:
+def test_a_person_starts_anew_over_what_lives_on(served: Served, table: q.Queryable) -> None:
     """In a further process, the launch of the same name gives the same mechanism."""
     table.launch(Courier() @ HALF, name="mine")(NOISY)
     again = served.handle(codec=CODEC).launch(Courier() @ HALF, name="mine")
-    assert again.privacy_loss() == ZCDP("1/50")
+    assert again.privacy_loss() == q.ZCDP("1/50")
 
 
-def test_a_person_over_a_measurement(table: Queryable) -> None:
+def test_a_person_over_a_measurement(table: q.Queryable) -> None:
     """As in process, the opening answer is the measurement's, as the person tells it."""
     child = table(Masker() @ NOISY)
     assert isinstance(child.opening, int)
-    assert table.privacy_loss() == ZCDP("1/50")
-    with pytest.raises(UnknownQueryError):
+    assert table.privacy_loss() == q.ZCDP("1/50")
+    with pytest.raises(q.UnknownQueryError):
         child(OLD)
 
 
-class Broken(PersonInTheMiddle[int]):
+class Broken(q.PersonInTheMiddle[int]):
     """Raises in the message that is named."""
 
     def __init__(self, where: str) -> None:
@@ -163,51 +150,51 @@ class Broken(PersonInTheMiddle[int]):
         return 0
 
     def step(self, state: int, message: Any, coins: Any) -> Any:
-        if isinstance(message, FromMechanism):
+        if isinstance(message, q.FromMechanism):
             if self.where == ("told" if state else "begin"):
                 raise RuntimeError("told")
-            return 1, ToAnalyst(message.answer)
-        assert isinstance(message, FromAnalyst)
+            return 1, q.ToAnalyst(message.answer)
+        assert isinstance(message, q.FromAnalyst)
         if self.where == "asked":
             raise RuntimeError("asked")
         if self.where == "wrong":
-            raise UnknownQueryError("not this")
-        return state, ToMechanism(message.query)
+            raise q.UnknownQueryError("not this")
+        return state, q.ToMechanism(message.query)
 
 
 def test_a_person_that_fails(served: Served) -> None:
     """Before anything is sent, nothing has changed; afterwards, the person is retired."""
     faults: list[BaseException] = []
     table = served.handle(codec=CODEC, on_fault=faults.append)
-    asked = table(Broken("asked") @ FiltCon(ZCDP("1/8")))
-    with pytest.raises(QueryError, match="raised RuntimeError; nothing was sent"):
+    asked = table(Broken("asked") @ FiltCon(q.ZCDP("1/8")))
+    with pytest.raises(q.QueryError, match="raised RuntimeError; nothing was sent"):
         asked(NOISY)
-    wrong = table(Broken("wrong") @ FiltCon(ZCDP("1/8")))
-    with pytest.raises(UnknownQueryError, match="not this"):
+    wrong = table(Broken("wrong") @ FiltCon(q.ZCDP("1/8")))
+    with pytest.raises(q.UnknownQueryError, match="not this"):
         wrong(NOISY)
-    told = table(Broken("told") @ FiltCon(ZCDP("1/8")))
-    with pytest.raises(MechanismFault):
+    told = table(Broken("told") @ FiltCon(q.ZCDP("1/8")))
+    with pytest.raises(q.MechanismFault):
         told(NOISY)
     with pytest.raises(RetiredChildError):
         told(NOISY)
-    with pytest.raises(MechanismFault):
-        table(Broken("begin") @ FiltCon(ZCDP("1/8")))
+    with pytest.raises(q.MechanismFault):
+        table(Broken("begin") @ FiltCon(q.ZCDP("1/8")))
     assert [str(each) for each in faults] == ["asked", "told", "told"]
-    assert table.privacy_loss() == ZCDP("1/2")
+    assert table.privacy_loss() == q.ZCDP("1/2")
 
 
-def test_wrong_queries_through_a_person(table: Queryable) -> None:
+def test_wrong_queries_through_a_person(table: q.Queryable) -> None:
     child = table(Courier() @ HALF)
     with pytest.raises(UnknownChildError):
         child._root.tell((0, 7), OLD)
-    with pytest.raises(UnknownQueryError, match="add noise"):
+    with pytest.raises(q.UnknownQueryError, match="add noise"):
         child.ask_many([OLD])
     with pytest.raises(CodecError, match="function"):
-        table(Courier() @ FiltCon(ZCDP("1/8")), lambda: None)
+        table(Courier() @ FiltCon(q.ZCDP("1/8")), lambda: None)
     assert child(NOISY) is not None
 
 
-def test_a_person_cannot_ask_the_handle_it_answers_for(table: Queryable) -> None:
+def test_a_person_cannot_ask_the_handle_it_answers_for(table: q.Queryable) -> None:
     found: list[type] = []
 
     @attrs.frozen

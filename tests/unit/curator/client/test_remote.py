@@ -2,14 +2,16 @@
 
 import os
 import re
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attrs
 import pytest
 
-from composition import FiltCon
+import queryable as q
+from composition import FiltCon, OdomCon
+from composition.advice import plan
 from curator import connect
 from curator.client import transport
 from curator.service import HTTPReply
@@ -23,17 +25,7 @@ from curator.wire import (
     error_body,
 )
 from mechanisms import Count, Gaussian, SparseVector, column
-from queryable import (
-    ZCDP,
-    Ask,
-    CanAfford,
-    Launch,
-    QueryError,
-    QueryRefusedError,
-    Refused,
-    Statistic,
-    UnknownQueryError,
-)
+from queryable.answers.released import Released
 from queryable.errors import CodecError, HandleError, UnknownChildError
 from tests.served import ROOT, Served, opened, serving
 from tests.stored import MemoryLedger
@@ -41,7 +33,7 @@ from tests.stored import MemoryLedger
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 DATA = {"age": [31, 47, 62]}
-BUDGET = FiltCon(ZCDP(1))
+BUDGET = FiltCon(q.ZCDP(1))
 NOISY = Gaussian(Count(column("age") >= 40), rho="1/50")
 SEARCH = SparseVector(2, epsilon="1/4", cutoff=9)
 OLD = Count(column("age") >= 50)
@@ -84,10 +76,7 @@ def test_a_lost_reply_is_asked_for_again(served: Served, count: int, *, kept: bo
     Losing(count, kept=kept).install(served)
     noisy = table(NOISY)
     found = search(OLD)
-    assert [each.answer for each in served.handle().view][1:] == [
-        table.view[1].answer,
-        found,
-    ]
+    assert [each.answer for each in served.handle().view][1:] == [table.view[1].answer, found]
     assert table.view[1].answer.answer == noisy
     assert table.privacy_loss() == served.handle().privacy_loss()
 
@@ -146,6 +135,17 @@ def test_a_curator_that_restarts_is_waited_for(ledger: MemoryLedger, served: Ser
     assert len(table.view) == 2
 
 
+def test_a_report_has_what_a_token_sees(served: Served) -> None:
+    """The columns that the curator describes; no times, and nobody's name."""
+    table = served.handle()
+    table(NOISY)
+    report = table.report()
+    assert report.sections[0].sentences[0] == "Columns: age: int."
+    assert [(each.on, each.who, each.row.outcome) for each in report.questions] == [
+        (None, "", "charged")
+    ]
+
+
 def test_an_unavailable_curator_is_given_up(served: Served) -> None:
     table = served.handle(patience=0.2)
     served.after = lambda *_: HTTPReply(503, error_body(UnavailableError("opening again")))
@@ -156,7 +156,7 @@ def test_an_unavailable_curator_is_given_up(served: Served) -> None:
 def test_several_curators_are_tried(served: Served) -> None:
     urls = ["unix:/nowhere/a", "unix:/nowhere/b", served.url]
     table = connect(urls, "owner")[ROOT]
-    assert table.privacy_loss() == ZCDP(0)
+    assert table.privacy_loss() == q.ZCDP(0)
     with pytest.raises(
         UnavailableError, match="unix:/nowhere/a or unix:/nowhere/b did not answer"
     ) as found:
@@ -171,8 +171,7 @@ def test_several_curators_are_tried(served: Served) -> None:
 def test_an_old_copy_of_the_ledger_is_refused(ledger: MemoryLedger, served: Served) -> None:
     table = served.handle()
     table(NOISY)
-    copy = MemoryLedger()
-    copy.events[ROOT], copy.epochs = ledger.events[ROOT][:-2], dict(ledger.epochs)
+    copy = ledger.copy(-2)
     served.service = opened(copy, BUDGET, DATA)
     for call in (lambda: table(SEARCH), table.tree, lambda: table.view):
         with pytest.raises(RolledBackError, match="an old copy"):
@@ -228,7 +227,7 @@ def test_clients_see_what_others_ask(served: Served) -> None:
     assert one.view.exchanges[1:] == other.view.exchanges
     assert "old: Gaussian" in one.tree()
     assert [row.sequence for row in one.ledger()] == [1, 2]
-    with pytest.raises(QueryError, match="belongs to another mechanism"):
+    with pytest.raises(q.QueryError, match="belongs to another mechanism"):
         one.launch(SEARCH, name="old")
 
 
@@ -240,7 +239,7 @@ def test_names_and_handles_are_kept(served: Served) -> None:
     assert table.children[0] is search
     again = served.handle()
     assert again.launch(SEARCH, name="search") is again.children[0]
-    many = [Launch(SEARCH), NOISY, NOISY]
+    many = [q.Launch(SEARCH), NOISY, NOISY]
     first = table.launch_many(many, names=["search", "a", "a"])
     assert first[0] is search
     assert first[1] == first[2]
@@ -250,12 +249,8 @@ def test_names_and_handles_are_kept(served: Served) -> None:
 
 def test_a_child_launched_by_threads(served: Served) -> None:
     table = served.handle()
-    answers: list[Any] = []
-    threads = [threading.Thread(target=lambda: answers.append(table(NOISY))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(table, [NOISY] * 8))
     assert sorted(map(int, answers)) == sorted(int(each.answer.answer) for each in table.view)
 
 
@@ -275,13 +270,28 @@ def test_launches_of_one_mechanism_are_kept_once(served: Served) -> None:
 
 def test_errors_are_those_of_in_process(served: Served) -> None:
     table = served.handle()
-    with pytest.raises(QueryRefusedError, match="remaining") as refused:
+    with pytest.raises(q.QueryRefusedError, match="remaining") as refused:
         table(Gaussian(Count(), rho=2))
-    assert (refused.value.requested, refused.value.spent) == (ZCDP(2), ZCDP(0))
-    with pytest.raises(UnknownQueryError):
+    assert (refused.value.requested, refused.value.spent) == (q.ZCDP(2), q.ZCDP(0))
+    with pytest.raises(q.UnknownQueryError):
         table.ask(OLD)
-    assert isinstance(table.launch_many([Gaussian(Count(), rho=2)])[0], Refused)
+    assert isinstance(table.launch_many([Gaussian(Count(), rho=2)])[0], q.Refused)
     assert not table.can_afford(Gaussian(Count(), rho=2))
+
+
+def test_what_is_left_and_what_fits_are_those_of_in_process(served: Served) -> None:
+    """Also in a child; a plan of what is left there is admitted to its last question."""
+    table = served.handle()
+    inner = table.launch(FiltCon(q.ZCDP("1/20")), name="inner")
+    assert table.remaining() == q.ZCDP("19/20")
+    for handle in (inner, q.Queryable(FiltCon(q.ZCDP("1/20")), DATA)):
+        with pytest.raises(q.QueryRefusedError, match=r"; within=6 fits now$"):
+            handle.release(Count(), within=1)
+        answers = handle.release_many(plan(handle.remaining(), [Count()] * 3))
+        assert all(isinstance(each, Released) for each in answers)
+        assert handle.remaining() == q.ZCDP(0)
+    odometer = table.launch(OdomCon(q.ZCDP), q.ZCDP("1/20"))
+    assert odometer.remaining() == q.ZCDP("1/20")  # with a d_out it runs as a filter
 
 
 def test_too_many_launches_are_refused_before_anything_is_sent(served: Served) -> None:
@@ -295,23 +305,23 @@ def test_too_many_launches_are_refused_before_anything_is_sent(served: Served) -
     with pytest.raises(CodecError, match=f"the first {first} of them fit"):
         table.launch_many(many[: int(first) + 1])
     with pytest.raises(CodecError, match=r"questions .* Give ask_many fewer"):
-        table.ask_many([CanAfford(Launch(each)) for each in many])
+        table.ask_many([q.CanAfford(q.Launch(each)) for each in many])
     with pytest.raises(CodecError, match="131072 is the most, for a query to a curator"):
         table(Gaussian(Count(column("age").is_in([str(each) for each in range(40_000)])), rho=1))
-    with pytest.raises(QueryError, match="take shorter names"):
+    with pytest.raises(q.QueryError, match="take shorter names"):
         table.launch_many(many[:200], names=["x" * 990 + str(each) for each in range(200)])
     assert len(served.requests) == sent
     with pytest.raises(CodecError, match="Give launch_many or release_many fewer"):
-        table.release_many([Count(column("age") >= each) for each in range(400)], loss=ZCDP(1))
-    assert not any(isinstance(each.query, Launch) for each in table.view)
+        table.release_many([Count(column("age") >= each) for each in range(400)], loss=q.ZCDP(1))
+    assert not any(isinstance(each.query, q.Launch) for each in table.view)
     assert len(table.launch_many(many[: int(first)])) == int(first)
-    assert table.privacy_loss() == sum((each.loss(1) for each in many[: int(first)]), ZCDP(0))
+    assert table.privacy_loss() == sum((each.loss(1) for each in many[: int(first)]), q.ZCDP(0))
 
 
 def test_functions_are_refused_before_anything_is_sent(served: Served) -> None:
     table = connect(served.url, "owner")[ROOT]
     sent = len(served.requests)
-    for wrong in (Statistic(len, l1=1, l2=1), Count(lambda row: True)):
+    for wrong in (q.Statistic(len, l1=1, l2=1), Count(lambda row: True)):
         with pytest.raises(CodecError, match="function"):
             table(Gaussian(wrong, rho="1/50"))
     assert len(served.requests) == sent
@@ -361,13 +371,13 @@ def test_a_forked_process_is_refused(served: Served) -> None:
 def test_a_token_has_its_own_tree(served: Served) -> None:
     owner = served.handle()
     for budget in ("1/4", "1/2"):
-        owner(FiltCon(ZCDP(budget)))
+        owner(FiltCon(q.ZCDP(budget)))
     served.paths |= {"ada": (0,), "bob": (1,)}
     ada, bob = served.handle("ada"), served.handle("bob")
     search = ada(SEARCH)
     bob(NOISY)
     assert search(OLD) in (True, False)
-    assert ada.privacy_loss() == ZCDP(ada.ledger()[0].total.rho)
+    assert ada.privacy_loss() == q.ZCDP(ada.ledger()[0].total.rho)
     assert repr(ada) == "<Queryable FiltCon>"
     assert (len(ada.view), len(bob.view), len(owner.view)) == (3, 1, 5)  # ada's poll is hers
     assert "rho=0.25" in ada.tree()
@@ -379,7 +389,7 @@ def test_an_id_that_is_none_is_unknown_before_it_is_sent(served: Served, child: 
     table = served.handle()
     sent = len(served.requests)
     with pytest.raises(UnknownChildError, match="an int or a name"):
-        table.ask(Ask(child, OLD))
+        table.ask(q.Ask(child, OLD))
     assert len(served.requests) == sent
 
 

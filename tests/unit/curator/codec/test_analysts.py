@@ -13,19 +13,14 @@ TAGS = {entry.tag for entry in CODEC.entries}
 
 
 def test_every_tag_is_classified() -> None:
-    """A new tag is what an analyst sends, or what only code of the packages makes."""
+    """A new tag is what an analyst sends, or what only code of the packages makes.
+
+    One with a dot would be a site's, which are read from everybody. Old ones are in logs alone.
+    """
     assert not TAGS - ANALYST_TAGS - OWN_TAGS
     assert not (ANALYST_TAGS | OWN_TAGS) - TAGS
     assert not ANALYST_TAGS & OWN_TAGS
-
-
-def test_no_tag_of_ours_looks_like_one_of_a_site() -> None:
-    """Those with a dot are read from everybody."""
     assert not any("." in tag for tag in TAGS)
-
-
-def test_old_tags_are_read_from_logs_alone() -> None:
-    """Today's clients write today's tags."""
     assert {entry.tag for entry in CODEC.entries if entry.old} <= OWN_TAGS
 
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -96,11 +95,6 @@ def test_refusals_name_the_place(body: Any, reason: str) -> None:
         decode(body)
 
 
-def test_an_error_is_the_analysts() -> None:
-    """A wrong text changes nothing."""
-    assert issubclass(CodecError, QueryError)
-
-
 def hostile_texts() -> list[str]:
     """The texts of small values that the packages' own schema has."""
     found = set()
@@ -126,20 +120,13 @@ def attack(count: int, seed: int) -> tuple[int, int]:
     return read, refused
 
 
-def test_hostile_texts_are_read_or_refused() -> None:
-    """Of 12,000 mutations: `CodecError` is the only exception, and what is read is canonical.
-
-    The seed is fixed. The slow test has more of them.
-    """
-    read, refused = attack(12_000, seed=5)
-    assert read > 1_200
-    assert refused > 6_000
-
-
-@pytest.mark.slow
-def test_many_hostile_texts() -> None:
-    """400,000 more."""
-    assert sum(attack(400_000, seed=6)) == 400_000
+@pytest.mark.parametrize("count", [12_000, pytest.param(400_000, marks=pytest.mark.slow)])
+def test_hostile_texts_are_read_or_refused(count: int) -> None:
+    """`CodecError` is the only exception, and what is read is canonical. The seed is fixed."""
+    read, refused = attack(count, seed=5)
+    assert read > count // 10
+    assert refused > count // 2
+    assert issubclass(CodecError, QueryError)  # a wrong text is the analyst's fault
 
 
 def test_random_bytes_are_refused() -> None:
@@ -265,17 +252,6 @@ def test_a_joined_schema_leaves_the_other_as_it_was() -> None:
     assert isinstance(TESTED.within(Limits(depth=9)), Codec)
     assert CODEC.tag_of(int) == "int/1"
     assert CODEC.tag_of(object) is None
-
-
-def test_writing_and_reading_warn_about_nothing() -> None:
-    """A warning is printed where the analyst reads."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for value in values():
-            try:
-                TESTED.decode(TESTED.encode(value))
-            except CodecError:
-                continue
 
 
 @pytest.mark.parametrize("text", ["\ud800\udc00", "\udc80", "a\ud83d"])

@@ -21,6 +21,7 @@ from mechanisms import (
     RelativeError,
     column,
 )
+from mechanisms.first_good import Try
 from mechanisms.frugal.spread import Spread
 from mechanisms.synthetic.scores import ComparedMarginal
 from mechanisms.tables.expressions.columns import Column
@@ -61,6 +62,7 @@ FAMILIES = (
         Spread,
         AbsoluteError,
         RelativeError,
+        Try,
     ),
 )
 """Classes on which claims and intervals rest, whether an analyst may send them or not."""

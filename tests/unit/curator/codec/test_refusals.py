@@ -7,23 +7,10 @@ import attrs
 import numpy as np
 import pytest
 
+import mechanisms as m
 from composition import FiltCon, Partition
 from curator.codec import CodecError, encode
 from curator.codec.refusals import REFUSALS
-from mechanisms import (
-    Best,
-    Count,
-    Gaussian,
-    Laplace,
-    Open,
-    Poisson,
-    RandomizedResponse,
-    RelativeError,
-    Scripted,
-    Table,
-    Until,
-    column,
-)
 from mechanisms.tables.expressions.predicates import Predicate
 from queryable import Bit, Launch, PureDP, Queryable, Statistic
 from tests.strategies import Courier, RandomWord
@@ -42,24 +29,24 @@ class Hidden:
     ("value", "words"),
     [
         (SIZE, "use Count, Sum, Histogram or another statistic of a table"),
-        (Launch(Laplace(SIZE, scale=1)), "use Count, Sum.*it is in mechanism.statistic"),
-        (Launch(RandomizedResponse(Bit(bool), odds=3)), "RandomizedResponse holds a Python"),
+        (Launch(m.Laplace(SIZE, scale=1)), "use Count, Sum.*it is in mechanism.statistic"),
+        (Launch(m.RandomizedResponse(Bit(bool), odds=3)), "RandomizedResponse holds a Python"),
         (Bit(bool), "a Bit holds a Python function"),
-        (Count(lambda data: data), "write a predicate, such as column.*it is in where"),
+        (m.Count(lambda data: data), "write a predicate, such as column.*it is in where"),
         (
-            Best(Laplace(Count(), scale=1), lambda answer: 1, Poisson(1)),
+            m.Best(m.Laplace(m.Count(), scale=1), lambda answer: 1, m.Poisson(1)),
             "of= names a part of the answers.*it is in score",
         ),
         (
-            Scripted(FiltCon(PureDP(1)), lambda view: None),
+            m.Scripted(FiltCon(PureDP(1)), lambda view: None),
             "give a list of queries.*it is in analyst",
         ),
-        (Until(lambda estimate: True), r"write RelativeError\('1/10'\).*it is in condition"),
-        (Until(partial(RelativeError("1/10"))), "write RelativeError"),
+        (m.Until(lambda estimate: True), r"write RelativeError\('1/10'\).*it is in condition"),
+        (m.Until(partial(m.RelativeError("1/10"))), "write RelativeError"),
         (Partition(len, ["a"]), "name a column: .*it is in key"),
         (len, "use mechanisms and statistics of the packages: a Python function has no tag"),
-        (Open(SIZE.__call__), "a Python function has no tag; it is in statistic"),
-        (Table({"a": [1]}), "leave the data to the curator"),
+        (m.Open(SIZE.__call__), "a Python function has no tag; it is in statistic"),
+        (m.Table({"a": [1]}), "leave the data to the curator"),
         (Launch(RandomWord()), "RandomWord has no tag; a site adds a class of its own"),
         (Courier() @ FiltCon(PureDP(1)), "Courier has no tag.*it is in person"),
         ({"a": {1, 2}}, "set has no tag; it is in items.0.1"),
@@ -81,7 +68,7 @@ def test_a_handle_stays_in_its_process() -> None:
 def test_a_subclass_of_ours_is_refused() -> None:
     """It may compute something else."""
 
-    class Mine(Count):
+    class Mine(m.Count):
         pass
 
     @attrs.frozen
@@ -89,7 +76,11 @@ def test_a_subclass_of_ours_is_refused() -> None:
         def holds(self, dataset: Any) -> Any:
             return None
 
-    for value in (Gaussian(Mine(), scale=1), Count(All()), Count(~(column("a") > 1) | All())):
+    for value in (
+        m.Gaussian(Mine(), scale=1),
+        m.Count(All()),
+        m.Count(~(m.column("a") > 1) | All()),
+    ):
         with pytest.raises(CodecError, match=r"(Mine|All) has no tag; a site adds"):
             encode(value)
 

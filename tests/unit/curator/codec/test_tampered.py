@@ -11,7 +11,15 @@ from queryable.errors import CodecError
 from tests.curator.stretching import dumped, examples
 
 SHOWN = {
-    *("released/1", "released-keys/1", "released-sizes/1", "share/1", "combination/1"),
+    *(
+        "released/1",
+        "released-keys/1",
+        "released-sizes/1",
+        "share/1",
+        "combination/1",
+        "quotient/1",
+        "selected/1",
+    ),
     *("estimated/1", "modelled/1", "synthetic-rows/1", "axis/1"),
 }
 

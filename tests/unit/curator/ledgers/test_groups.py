@@ -10,30 +10,6 @@ from curator.ledgers.groups import Group, Wish
 EVENT = following(None, "visits", 1, "opened", "{}")
 
 
-def test_appends_that_come_during_a_commit_share_the_next_one() -> None:
-    """20 threads append while the first commit lasts: two commits in all."""
-    batches: list[int] = []
-    began, goes_on = threading.Event(), threading.Event()
-
-    def commit(wishes: Sequence[Wish]) -> None:
-        batches.append(len(wishes))
-        began.set()
-        assert goes_on.wait(300)
-
-    group = Group(commit)
-    threads = [threading.Thread(target=group.append, args=(str(n), [EVENT])) for n in range(21)]
-    threads[0].start()
-    assert began.wait(300)
-    for thread in threads[1:]:
-        thread.start()
-    while len(group._waiting) < 20:
-        threading.Event().wait(0.001)
-    goes_on.set()
-    for thread in threads:
-        thread.join(300)
-    assert batches == [1, 20]
-
-
 def test_an_error_of_one_is_not_that_of_another() -> None:
     def commit(wishes: Sequence[Wish]) -> None:
         for wish in wishes:
@@ -48,7 +24,10 @@ def test_an_error_of_one_is_not_that_of_another() -> None:
 
 
 def test_an_interrupted_commit_leaves_nobody_waiting() -> None:
-    """The thread that commits is interrupted; the others learn that their outcome is unknown."""
+    """Appends that come during a commit share the next one, whose thread is interrupted.
+
+    The others learn that their outcome is unknown.
+    """
     began, goes_on = threading.Event(), threading.Event()
     counts: list[int] = []
     outcomes: list[BaseException | None] = []

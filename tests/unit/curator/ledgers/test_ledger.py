@@ -1,10 +1,10 @@
 """What every ledger does, in a file and in a database."""
 
 import gc
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -162,11 +162,8 @@ def test_threads_share_a_ledger(ledger: Ledger) -> None:
     def work(root: str) -> None:
         append(ledger, root, ledger.lease(root, "one", 60), 8)
 
-    threads = [threading.Thread(target=work, args=(f"root {n}",)) for n in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(work, (f"root {n}" for n in range(16))))
     assert [len(list(chained(ledger.read(root)))) for root in ledger.roots()] == [8] * 16
 
 

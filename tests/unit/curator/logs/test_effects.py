@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 import curator
+import queryable as q
 from composition import FiltCon
 from curator.codec import entry_of
 from curator.ledgers import Event, LedgerError
@@ -19,38 +20,26 @@ from curator.verification.accounts import WrongAccountError
 from curator.verification.effects import require_effect
 from curator.verify import VerificationError, verify
 from mechanisms import BrownianNoiseReduction, Count, Laplace, Open, SparseVector, column
-from queryable import (
-    ZCDP,
-    Ask,
-    CanAfford,
-    InteractiveError,
-    Launch,
-    Launched,
-    Measurement,
-    PrivacyLossQuery,
-    PureDP,
-    Queryable,
-)
 from queryable.errors import HandleError
 from queryable.faults import touching_data
 from queryable.messages import AskMany, LaunchMany
 from queryable.randomness.sealed import SealedCoins
 from queryable.running.journal import Message
 from queryable.view import Exchange
-from tests.ledgers import chained_again, edited
-from tests.stored import KEY, STORED, MemoryLedger
+from tests.ledgers import at, chained_again
+from tests.stored import KEY, STORED, MemoryLedger, ledger_of
 from tests.strategies import Courier, RandomBits, RandomWord, Toy
-from tests.unit.curator.logs.test_skimming import ledger_of, made_of
+from tests.unit.curator.logs.test_skimming import made_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
 
 @attrs.frozen
-class Broken(Measurement[int]):
+class Broken(q.Measurement[int]):
     """Fails when it reads the data."""
 
-    def loss(self, d_in: int) -> PureDP:
-        return PureDP("1/100").group(d_in)
+    def loss(self, d_in: int) -> q.PureDP:
+        return q.PureDP("1/100").group(d_in)
 
     def release(self, dataset: Any, coins: Any) -> int:
         return touching_data(lambda: int(dataset["no column"]))
@@ -61,22 +50,22 @@ class Runner(Toy):
     """Answers launches without a charge."""
 
     def step(self, state: Any, query: Any, coins: Any = None) -> tuple[int, Any]:
-        return state + 1, Launched(None, 7)
+        return state + 1, q.Launched(None, 7)
 
 
 CODEC = STORED.joined([entry_of("tests.broken/1", Broken), entry_of("tests.runner/1", Runner)])
-FILTER = FiltCon(ZCDP(1))
-WORD = Launch(RandomWord(PureDP("1/100")))
-OTHER_WORD = Launch(RandomWord(PureDP("1/200")))
-BITS = Launch(RandomBits(PureDP("1/100")))
-NESTED = Launch(FiltCon(PureDP("1/10")))
-COURIER = Launch(Courier() @ FiltCon(PureDP("1/10")))
-MUCH = Launch(RandomWord(PureDP(100)))
-FAILS = Launch(Broken())
-RETIRES = Launch(Lost(PureDP("1/100")))
-SEARCH, ADULTS = Launch(SparseVector(-(10**6), epsilon="1/100")), Count(column("age") >= 18)
-ESTIMATES = Launch(BrownianNoiseReduction() @ FiltCon(ZCDP("1/10")))
-RUNNER = Launch(Runner(PureDP("1/100")))
+FILTER = FiltCon(q.ZCDP(1))
+WORD = q.Launch(RandomWord(q.PureDP("1/100")))
+OTHER_WORD = q.Launch(RandomWord(q.PureDP("1/200")))
+BITS = q.Launch(RandomBits(q.PureDP("1/100")))
+NESTED = q.Launch(FiltCon(q.PureDP("1/10")))
+COURIER = q.Launch(Courier() @ FiltCon(q.PureDP("1/10")))
+MUCH = q.Launch(RandomWord(q.PureDP(100)))
+FAILS = q.Launch(Broken())
+RETIRES = q.Launch(Lost(q.PureDP("1/100")))
+SEARCH, ADULTS = q.Launch(SparseVector(-(10**6), epsilon="1/100")), Count(column("age") >= 18)
+ESTIMATES = q.Launch(BrownianNoiseReduction() @ FiltCon(q.ZCDP("1/10")))
+RUNNER = q.Launch(Runner(q.PureDP("1/100")))
 MANY = LaunchMany((WORD, MUCH, FAILS))
 
 SCRIPT: tuple[tuple[Any, Any], ...] = (
@@ -90,34 +79,34 @@ SCRIPT: tuple[tuple[Any, Any], ...] = (
     (LaunchMany((WORD,)), ["measured"]),
     (LaunchMany((MUCH, MUCH)), ["refused", "refused"]),
     (LaunchMany((BITS, WORD)), ["started", "measured"]),
-    (Ask(2, "bits"), "asked"),
+    (q.Ask(2, "bits"), "asked"),
     (SEARCH, "started"),
-    (Ask(11, AskMany((ADULTS, ADULTS))), ["asked", "told"]),
-    (Ask(3, WORD), "measured"),
-    (Ask(3, MUCH), "refused"),
+    (q.Ask(11, AskMany((ADULTS, ADULTS))), ["asked", "told"]),
+    (q.Ask(3, WORD), "measured"),
+    (q.Ask(3, MUCH), "refused"),
     (COURIER, "started"),
-    (Ask(12, WORD), "measured"),
-    (Ask(12, BITS), "started"),
-    (Ask(12, PrivacyLossQuery()), "other"),
+    (q.Ask(12, WORD), "measured"),
+    (q.Ask(12, BITS), "started"),
+    (q.Ask(12, q.PrivacyLossQuery()), "other"),
     (ESTIMATES, "started"),
-    (Ask(13, Open(ADULTS, (100, 10))), "other"),
+    (q.Ask(13, Open(ADULTS, (100, 10))), "other"),
     (RUNNER, "started"),
-    (Ask(14, WORD), "measured"),
+    (q.Ask(14, WORD), "measured"),
     (RETIRES, "other"),
     (WORD, "measured"),
 )
 """Messages, and the effect of each."""
 
 
-def opened(ledger: MemoryLedger) -> Queryable:
+def opened(ledger: MemoryLedger) -> q.Queryable:
     return curator.open(ledger, FILTER, {"age": [7, 31, 62]}, name="a", key=KEY, codec=CODEC)
 
 
-def told(ledger: MemoryLedger) -> Queryable:
+def told(ledger: MemoryLedger) -> q.Queryable:
     """A root that was sent the script."""
     handle = opened(ledger)
     for query, _ in SCRIPT:
-        with suppress(InteractiveError):
+        with suppress(q.InteractiveError):
             handle._root.tell((), query)  # type: ignore[attr-defined]
     return handle
 
@@ -156,14 +145,14 @@ def test_a_tree_is_shown_as_before() -> None:
     assert again.explain() == before.explain()
 
 
-QUESTIONS = AskMany((CanAfford(WORD), "bits", Ask(0, "bits")))
+QUESTIONS = AskMany((q.CanAfford(WORD), "bits", q.Ask(0, "bits")))
 
 
 @pytest.mark.parametrize(("still", "polled"), [(True, "polled"), (False, "other")])
 def test_effects_of_several_questions(still: bool, polled: str) -> None:
     """One that is passed on to a child has another path; its entry is not taken as the others."""
     told = (
-        Exchange((2,), CanAfford(WORD), True),
+        Exchange((2,), q.CanAfford(WORD), True),
         Exchange((2,), "bits", 7),
         Exchange((2, 0), "bits", 7),
     )
@@ -198,8 +187,8 @@ def forged() -> Iterator[tuple[list[Event], int, Any]]:
     before = events()
     for place, effect in answers(before):
         for other in wrong(effect):
-            event = edited(before[place], lambda body, other=other: body.update(effect=other))
-            yield chained_again([*before[:place], event, *before[place + 1 :]]), place, other
+            changed = at(before, place, lambda body, other=other: body.update(effect=other))
+            yield chained_again(changed), place, other
 
 
 def test_a_wrong_effect_is_found_by_the_verifier() -> None:
@@ -210,8 +199,7 @@ def test_a_wrong_effect_is_found_by_the_verifier() -> None:
 
 
 def test_an_effect_that_is_missing_is_found_by_the_verifier() -> None:
-    before = events()
-    without = [*before[:3], edited(before[3], lambda body: body.pop("effect")), *before[4:]]
+    without = at(events(), 3, lambda body: body.pop("effect"))
     with pytest.raises(VerificationError, match="not what a curator writes: KeyError: 'effect'"):
         verify(chained_again(without), codec=CODEC)
 

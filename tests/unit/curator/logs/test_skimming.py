@@ -15,7 +15,7 @@ from benchmarks import durable_log
 from composition import ExPost, FiltCon, FiltSeq, OdomCon
 from composition.compositors.state import CompositionState
 from curator.codec import Codec
-from curator.ledgers import BrokenChainError, Event, following
+from curator.ledgers import BrokenChainError
 from curator.logs import skimming
 from curator.logs.reading import MessageReader
 from curator.logs.requests import RequestKey
@@ -30,7 +30,8 @@ from queryable.running.log import StoredPart
 from tests.curator.cases import CASES, TAGGED, Case, visits
 from tests.curator.chaos import FIRST, STEP, Client
 from tests.curator.test_same_views import in_memory, told, view_of
-from tests.stored import KEY, MemoryLedger
+from tests.ledgers import chained_again
+from tests.stored import KEY, MemoryLedger, ledger_of
 from tests.strategies import Courier, Faulty, RandomBits, RandomWord
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -96,12 +97,6 @@ def assert_same(ledger: MemoryLedger, case: Case, monkeypatch: pytest.MonkeyPatc
     return skimmed
 
 
-def ledger_of(events: list[Event]) -> MemoryLedger:
-    ledger = MemoryLedger()
-    ledger.events["a"], ledger.epochs["a"] = [*events], events[-1].epoch
-    return ledger
-
-
 @pytest.mark.parametrize("case", [each for each in CASES if each.data is not visits], ids=str)
 def test_the_state_of_every_mechanism(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is skimmed is what is folded, and what a run in memory has."""
@@ -122,19 +117,17 @@ def _raises(dataset: Any) -> Any:
     raise ValueError("about the data")
 
 
-FAULTY = Faulty(_raises, at_launch=True, charged=PureDP("0.0001"))
-LONG = Case("long", FiltCon(ZCDP(100)), lambda: DATA)
-
-
 def count(random: Random) -> Count:
     return Count(column("age") >= random.randrange(100))
 
 
-def ask_one(search: Queryable, random: Random) -> Any:
-    return search.ask(count(random))
+FAULTY = Faulty(_raises, at_launch=True, charged=PureDP("0.0001"))
+LONG = Case("long", FiltCon(ZCDP(100)), lambda: DATA)
 
 
-def ask_many(search: Queryable, random: Random) -> Any:
+def ask(search: Queryable, random: Random) -> Any:
+    if random.randrange(2):
+        return search.ask(count(random))
     return search.ask_many([count(random), count(random)])
 
 
@@ -143,7 +136,7 @@ def unit_of(team: Queryable, random: Random) -> Callable[[], Any]:
     match random.randrange(4):
         case 0:
             search = team.launch(SparseVector(50, epsilon="1/10", cutoff=3))
-            return lambda: random.choice((ask_one, ask_many))(search, random)
+            return lambda: ask(search, random)
         case 1:
             ladder = team.launch(LaplaceNoiseReduction(count(random), scales=[100, 10, 5, 1]))
             return lambda: ladder.ask(Refine())
@@ -274,16 +267,6 @@ def test_the_mix_of_many_clients_is_not_folded(monkeypatch: pytest.MonkeyPatch) 
     assert min(tags["Launched"], tags["Refused"]) > 50
 
 
-def edited(events: list[Event], change: Callable[[Event], str]) -> MemoryLedger:
-    """A ledger whose events have other bodies, with hashes that fit."""
-    head: Event | None = None
-    made: list[Event] = []
-    for event in events:
-        head = following(head, "a", event.epoch, event.kind, change(event))
-        made.append(head)
-    return ledger_of(made)
-
-
 def launched(count_of: int) -> MemoryLedger:
     ledger = MemoryLedger()
     handle = opened(ledger, LONG)
@@ -299,12 +282,10 @@ def launched(count_of: int) -> MemoryLedger:
 def test_an_account_of_another_budget_is_refused(old: str, new: str) -> None:
     events = launched(3).events["a"]
     assert opened(ledger_of(events), LONG).privacy_loss() == ZCDP("3/100")
-    last = events[-2].seq
-    wrong = edited(
-        events, lambda each: each.body.replace(old, new) if each.seq == last else each.body
-    )
+    last = attrs.evolve(events[-2], body=events[-2].body.replace(old, new))
+    wrong = chained_again([*events[:-2], last, events[-1]])
     with pytest.raises((HandleError, CodecError), match=r"of the budget|the versions that"):
-        opened(wrong, LONG)
+        opened(ledger_of(wrong), LONG)
 
 
 def test_what_is_read_later_is_checked_again() -> None:

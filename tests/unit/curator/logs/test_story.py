@@ -1,4 +1,4 @@
-"""Events whose bodies are not what a curator writes."""
+"""What is read of a log: bodies that no curator writes, messages, and their times."""
 
 import json
 from collections.abc import Callable
@@ -10,10 +10,11 @@ import pytest
 import curator
 from composition import FiltCon
 from curator.ledgers import Event, LedgerError
+from curator.logs.requests import RequestKey, Requests
 from curator.logs.story import Telling
 from queryable import Launch, PureDP
 from tests.ledgers import chained_again, events_of
-from tests.stored import KEY, STORED, MemoryLedger
+from tests.stored import KEY, STORED, ledger_of
 from tests.strategies import RandomWord
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
@@ -52,10 +53,8 @@ def test_a_body_that_no_curator_writes(place: int, change: Callable[[str], str])
     assert [event.kind for event in events[INTENT:]] == ["intent", "answer", "exchange"]
     event = attrs.evolve(events[place], body=change(events[place].body))
     changed: list[Event] = chained_again([*events[:place], event, *events[place + 1 :]])
-    ledger = MemoryLedger()
-    ledger.events["a"], ledger.epochs["a"] = changed, 1
     with pytest.raises(LedgerError, match=r"is not what a curator writes|is out of order"):
-        curator.open(ledger, FILTER, DATA, name="a", key=KEY, codec=STORED)
+        curator.open(ledger_of(changed), FILTER, DATA, name="a", key=KEY, codec=STORED)
 
 
 def test_messages_and_their_answers() -> None:
@@ -71,3 +70,16 @@ def test_messages_and_their_answers() -> None:
     answer = attrs.evolve(events[ANSWER], seq=5)
     (one,) = Telling([*events[:ANSWER], again, answer]).messages()
     assert one.interrupted
+
+
+def test_the_time_of_an_entry_is_that_of_its_message() -> None:
+    requests = Requests()
+    requests.add(None, 1, 50)
+    requests.add(RequestKey("0" * 32, "1" * 64), 2, 50)
+    requests.add(None, 0, 55)  # polls are no entries
+    requests.add(None, 1)  # of a ledger without times
+    requests.add(None, 1, 60)
+    requests.add(None, 1, 58)  # the clock was set back
+    found = [requests.time_of(entry) for entry in range(requests.entries)]
+    assert found == [50, 50, 50, None, 60, 58]
+    assert Requests().time_of(0) is None

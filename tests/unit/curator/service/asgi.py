@@ -1,9 +1,10 @@
 """A client that calls an application without a network, and a front over a stub service."""
 
 import asyncio
+import functools
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Self
 
 import attrs
 
@@ -15,6 +16,16 @@ from tests.stored import MemoryLedger
 
 FILTER = '{"@":"filt-con/1"}'
 HEAD = {"hash": "0" * 64, "seq": 1}
+
+
+def awaited(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """The test, in an event loop of its own, for ten minutes at most."""
+
+    @functools.wraps(test)
+    def run(*given: Any, **named: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(*given, **named), 600))
+
+    return run
 
 
 @attrs.frozen
@@ -141,6 +152,11 @@ class House:
             self.store.change(Granted(analyst, dataset, child, name, FILTER))
         ticks = {name: Ticks(tick) for name in self.remotes}
         self.front = Front(self.remotes, AsyncAccess(self.store), ticks)
+
+    async def ready(self) -> Self:
+        """Itself, with a front that has read who has access."""
+        await self.front.keeper.read()
+        return self
 
     @property
     def asked(self) -> list[tuple[Any, ...]]:

@@ -10,13 +10,14 @@ from tests.laws.subjects import DATA
 from tests.served import opened, serving
 from tests.stored import MemoryLedger
 from tests.strategies import Faulty, RandomBits, raising
+from tests.unit.curator.service.asgi import awaited
 from tests.unit.curator.service.slow import CODEC
 from tests.unit.curator.service.workers.test_workers import (
     events,
     launch,
     outcome,
-    run,
     runs,
+    started,
     waiting,
 )
 
@@ -42,32 +43,27 @@ def test_the_retry_has_the_failure_that_was_stored(raised: BaseException) -> Non
 
 
 @pytest.mark.slow
-def test_workers_end_of_interrupts_and_all_else_lives(tmp_path: Path) -> None:
+@awaited
+async def test_workers_end_of_interrupts_and_all_else_lives(tmp_path: Path) -> None:
     """One life, since each start takes a second."""
-
-    async def life() -> None:
-        service = waiting(tmp_path)
-        service.start()
-        await service.ready()
-        first, number, ended = await outcome(service, launch(tmp_path, 1)), 1, 0
-        for does, ends in RAISED.items():
-            (tmp_path / "does").write_text(does)
-            number, ended = number + 1, ended + ends
-            failed = await outcome(service, launch(tmp_path, number))
-            assert (failed.kind, service.restarts) == ("failed", ended)
-            assert isinstance(CODEC.decode(failed.answer or ""), Failed)
-            assert await outcome(service, launch(tmp_path, number)) == failed
-            (tmp_path / "does").write_text("answer")
-            assert await outcome(service, launch(tmp_path, 1)) == first
-        assert runs(tmp_path) == number  # none was run again
-        assert (await outcome(service, launch(tmp_path, 8))).kind == "answer"
-        assert "again" not in events(tmp_path)
-        # Killed at the data; what is run again at the opening ends the next worker too.
-        (tmp_path / "does").write_text("die, then exit")
-        assert (await outcome(service, launch(tmp_path, 9))).kind == "failed"
+    service = await started(waiting(tmp_path))
+    first, number, ended = await outcome(service, launch(tmp_path, 1)), 1, 0
+    for does, ends in RAISED.items():
+        (tmp_path / "does").write_text(does)
+        number, ended = number + 1, ended + ends
+        failed = await outcome(service, launch(tmp_path, number))
+        assert (failed.kind, service.restarts) == ("failed", ended)
+        assert isinstance(CODEC.decode(failed.answer or ""), Failed)
+        assert await outcome(service, launch(tmp_path, number)) == failed
         (tmp_path / "does").write_text("answer")
-        assert (await outcome(service, launch(tmp_path, 10))).kind == "answer"
-        assert events(tmp_path).count("again") == 1
-        await service.stop()
-
-    run(life())
+        assert await outcome(service, launch(tmp_path, 1)) == first
+    assert runs(tmp_path) == number  # none was run again
+    assert (await outcome(service, launch(tmp_path, 8))).kind == "answer"
+    assert "again" not in events(tmp_path)
+    # Killed at the data; what is run again at the opening ends the next worker too.
+    (tmp_path / "does").write_text("die, then exit")
+    assert (await outcome(service, launch(tmp_path, 9))).kind == "failed"
+    (tmp_path / "does").write_text("answer")
+    assert (await outcome(service, launch(tmp_path, 10))).kind == "answer"
+    assert events(tmp_path).count("again") == 1
+    await service.stop()

@@ -17,7 +17,7 @@ from curator.wire import MessageReply, Tell
 from mechanisms import Count, Gaussian, Laplace, LaplaceNoiseReduction, Refine
 from queryable import ZCDP, Ask, Failed, Launch, PrivacyLossQuery, PureDP
 from queryable.errors import CodecError
-from queryable.messages import Query, bare
+from queryable.messages import Query, without_receipts
 from tests.stored import KEY, MemoryLedger
 
 
@@ -103,7 +103,7 @@ def test_what_was_read_and_cannot_be_written_has_failed(monkeypatch: pytest.Monk
     assert json.loads(child)["child"] == 0
 
     def check(_: Any, told: Any) -> None:
-        if any(not isinstance(bare(each.answer), Failed) for each in told):
+        if any(not isinstance(without_receipts(each.answer), Failed) for each in told):
             raise CodecError("a number has too many digits")
 
     monkeypatch.setattr(LedgerJournal, "check", check)

@@ -11,8 +11,8 @@ import pytest
 from curator.service.web import front as fronts
 from curator.service.web import protocols
 from curator.service.web.protocols import AnalystProtocol
-from tests.unit.curator.service.asgi import House
-from tests.unit.curator.service.test_connections import GET, listening, replied, run
+from tests.unit.curator.service.asgi import House, awaited
+from tests.unit.curator.service.test_connections import GET, listening, replied
 from tests.unit.curator.service.test_tokens import TABLE, VERBS, addressed
 
 STATUS = re.compile(rb"HTTP/1\.1 ([0-9]{3})")
@@ -130,110 +130,98 @@ def smuggled(house: House) -> int:
 
 
 @pytest.mark.parametrize("known", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_almost_http_at_the_route_of_messages(tmp_path: Path, *, known: bool) -> None:
-    async def life() -> None:
-        house = House()
-        async with listening(tmp_path, house) as path:
-            await tried(path, house, "POST", "/v1/roots/{root}/tell", known=known)
-
-    run(life)
+@awaited
+async def test_almost_http_at_the_route_of_messages(tmp_path: Path, *, known: bool) -> None:
+    house = House()
+    async with listening(tmp_path, house) as path:
+        await tried(path, house, "POST", "/v1/roots/{root}/tell", known=known)
 
 
-def test_no_request_is_hidden_in_a_body(tmp_path: Path) -> None:
+@awaited
+async def test_no_request_is_hidden_in_a_body(tmp_path: Path) -> None:
     """A message with a token inside of what one reader takes for the body of another request."""
-
-    async def life() -> None:
-        house = House()
-        async with listening(tmp_path, house) as path:
-            _, start = started(house, "POST", "/v1/roots/{root}/tell", known=True)
-            hidden = start + LENGTH + b"2\r\n\r\n{}"
-            size = str(len(hidden)).encode()
-            first = b"GET /v1 HTTP/1.1\r\nHost: c\r\n"
-            for both in (
-                first + CHUNKED + LENGTH + size + b"\r\n\r\n0\r\n\r\n" + hidden,
-                first + LENGTH + size + b"\r\n" + CHUNKED + b"\r\n0\r\n\r\n" + hidden,
-                first + LENGTH + b"0\r\n" + LENGTH + size + b"\r\n\r\n" + hidden,
-                first + b"Transfer-Encoding: x\r\n" + LENGTH + size + b"\r\n\r\n" + hidden,
-                first + LENGTH + size + b"\r\n\r\n" + hidden,
-            ):
-                statuses = await answers(path, both, half=False)
-                assert len(statuses) <= 1, both
-                assert smuggled(house) == 0, both
-            assert (await replied(path, hidden))[0] == 200
-            assert smuggled(house) == 1
-
-    run(life)
+    house = House()
+    async with listening(tmp_path, house) as path:
+        _, start = started(house, "POST", "/v1/roots/{root}/tell", known=True)
+        hidden = start + LENGTH + b"2\r\n\r\n{}"
+        size = str(len(hidden)).encode()
+        first = b"GET /v1 HTTP/1.1\r\nHost: c\r\n"
+        for both in (
+            first + CHUNKED + LENGTH + size + b"\r\n\r\n0\r\n\r\n" + hidden,
+            first + LENGTH + size + b"\r\n" + CHUNKED + b"\r\n0\r\n\r\n" + hidden,
+            first + LENGTH + b"0\r\n" + LENGTH + size + b"\r\n\r\n" + hidden,
+            first + b"Transfer-Encoding: x\r\n" + LENGTH + size + b"\r\n\r\n" + hidden,
+            first + LENGTH + size + b"\r\n\r\n" + hidden,
+        ):
+            statuses = await answers(path, both, half=False)
+            assert len(statuses) <= 1, both
+            assert smuggled(house) == 0, both
+        assert (await replied(path, hidden))[0] == 200
+        assert smuggled(house) == 1
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("known", [False, True])
-def test_almost_http_at_every_route_with_every_verb(tmp_path: Path, *, known: bool) -> None:
-    async def life() -> None:
-        house = House()
-        async with listening(tmp_path, house) as path:
-            for verb, where in itertools.product(VERBS, sorted({path for _, path in TABLE})):
-                await tried(path, house, verb, where, known=known)
-
-    asyncio.run(life())
+@awaited
+async def test_almost_http_at_every_route_with_every_verb(tmp_path: Path, *, known: bool) -> None:
+    house = House()
+    async with listening(tmp_path, house) as path:
+        for verb, where in itertools.product(VERBS, sorted({path for _, path in TABLE})):
+            await tried(path, house, verb, where, known=known)
 
 
-def test_slow_senders_are_cut_off_and_others_are_answered(
+@awaited
+async def test_slow_senders_are_cut_off_and_others_are_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of headers and of bodies, also with a token."""
     monkeypatch.setattr(protocols, "_FIRST", 0.5)
     monkeypatch.setattr(protocols, "_HEADERS", 0.5)
     monkeypatch.setattr(fronts, "_BODY_SECONDS", 0.5)
+    house = House()
+    async with listening(tmp_path, house) as path:
+        _, start = started(house, "POST", "/v1/roots/{root}/tell", known=True)
+        whole = start + LENGTH + b"100000\r\n\r\n"
 
-    async def life() -> None:
-        house = House()
-        async with listening(tmp_path, house) as path:
-            _, start = started(house, "POST", "/v1/roots/{root}/tell", known=True)
-            whole = start + LENGTH + b"100000\r\n\r\n"
+        async def slow(sent: bytes) -> None:
+            reader, writer = await asyncio.open_unix_connection(path)
+            try:
+                writer.write(sent)
+                while not reader.at_eof() and not writer.is_closing():
+                    writer.write(b"a")
+                    await asyncio.sleep(0.02)
+                    if b"400" in bytes(reader._buffer):  # type: ignore[attr-defined]
+                        break
+            except ConnectionError:
+                pass
+            finally:
+                writer.close()
 
-            async def slow(sent: bytes) -> None:
-                reader, writer = await asyncio.open_unix_connection(path)
-                try:
-                    writer.write(sent)
-                    while not reader.at_eof() and not writer.is_closing():
-                        writer.write(b"a")
-                        await asyncio.sleep(0.02)
-                        if b"400" in bytes(reader._buffer):  # type: ignore[attr-defined]
-                            break
-                except ConnectionError:
-                    pass
-                finally:
+        slowly = [asyncio.ensure_future(slow(each)) for each in (GET[:-2], whole, b"P") * 30]
+        good = f"{start.decode()}Content-Length: 2\r\n\r\n{{}}".encode()
+        asked = 0
+        while not all(each.done() for each in slowly):
+            if asked < 50:
+                status, _ = await replied(path, good)
+                assert status in {200, 429}
+                asked += 1
+            await asyncio.sleep(0.01)
+        assert (await replied(path, good))[0] == 200
+
+
+@awaited
+async def test_connections_that_come_and_go_leave_nothing(tmp_path: Path) -> None:
+    house, random = House(), Random(1)
+    async with listening(tmp_path, house) as path:
+        for _ in range(10):
+            opened = [await asyncio.open_unix_connection(path) for _ in range(50)]
+            for _, writer in opened:
+                writer.write(GET[: random.randrange(len(GET) + 1)])
+                if random.random() < 0.5:
+                    writer.transport.abort()
+                else:
                     writer.close()
-
-            slowly = [asyncio.ensure_future(slow(each)) for each in (GET[:-2], whole, b"P") * 30]
-            good = f"{start.decode()}Content-Length: 2\r\n\r\n{{}}".encode()
-            asked = 0
-            while not all(each.done() for each in slowly):
-                if asked < 50:
-                    status, _ = await replied(path, good)
-                    assert status in {200, 429}
-                    asked += 1
-                await asyncio.sleep(0.01)
-            assert (await replied(path, good))[0] == 200
-
-    run(life)
-
-
-def test_connections_that_come_and_go_leave_nothing(tmp_path: Path) -> None:
-    async def life() -> None:
-        house, random = House(), Random(1)
-        async with listening(tmp_path, house) as path:
-            for _ in range(10):
-                opened = [await asyncio.open_unix_connection(path) for _ in range(50)]
-                for _, writer in opened:
-                    writer.write(GET[: random.randrange(len(GET) + 1)])
-                    if random.random() < 0.5:
-                        writer.transport.abort()
-                    else:
-                        writer.close()
-            while AnalystProtocol._open:
-                await asyncio.sleep(0.01)
-            assert (await replied(path, GET))[0] == 200
-            assert house.asked == []
-
-    run(life)
+        while AnalystProtocol._open:
+            await asyncio.sleep(0.01)
+        assert (await replied(path, GET))[0] == 200
+        assert house.asked == []

@@ -1,15 +1,13 @@
 """Every route with every verb and every token, by a table that a new route has to be added to."""
 
-import asyncio
 import itertools
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from curator.access import Added, Granted, Revoked, hash_of, make_token
 from curator.service.routes import analysts_application, owners_application, pages_application
-from tests.unit.curator.service.asgi import FILTER, Got, House, call
+from tests.unit.curator.service.asgi import FILTER, Got, House, awaited, call
 
 VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY")
 OPEN, TOKEN, SESSION, FORM, OWNER = "open", "token", "session", "form", "owner"
@@ -101,14 +99,6 @@ class Tokens(House):
         }
 
 
-def run(house: House, life: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    async def whole() -> None:
-        await house.front.keeper.read()
-        await asyncio.wait_for(life(), 300)
-
-    asyncio.run(whole())
-
-
 async def sent(application: Any, verb: str, path: str, token: str | None) -> Got:
     """A request with a token wherever one may stand."""
     headers = {"host": "h"}
@@ -137,85 +127,76 @@ def test_every_row_is_a_route() -> None:
 
 
 @pytest.mark.parametrize("name", ["analysts", "pages"])
-def test_wrong_tokens_reach_nothing(name: str) -> None:
+@awaited
+async def test_wrong_tokens_reach_nothing(name: str) -> None:
     """On the sockets of analysts and browsers, with every verb, at the owner's routes too."""
     make, needs = APPLICATIONS[name]
-    house = Tokens()
-
-    async def life() -> None:
-        application, analysts = make(house.front), [each.name for each in house.store.access]
-        before = len(house.asked)
-        for (row, verb), (kind, token) in itertools.product(
-            itertools.product(TABLE, VERBS), house.wrong().items()
-        ):
-            path = row[1]
-            got = await sent(application, verb, addressed(path), token)
-            told = verb, path, kind, got.status
-            served = {need for (one, two), need in TABLE.items() if two == path and one == verb}
-            if verb == "HEAD":
-                served = {need for (one, two), need in TABLE.items() if (one, two) == ("GET", path)}
-            need = next(iter(served & needs), None)
-            if need is None:
-                assert got.status in NOT_SERVED | {401, 426}, told
-            elif need == TOKEN:
-                assert got.status == 401, told
-            elif need == SESSION:
-                assert got.status in {303, 401}, told
-            elif need == FORM:
-                assert got.status in {400, 401, 413}, told
-            else:
-                assert got.status in {200, 303, 404}, told
-            assert "set-cookie" not in got.headers or path == "/logout", told
-            assert len(token or "") < 40 or (token or "").encode() not in got.body, told
-        assert len(house.asked) == before
-        assert [each.name for each in house.store.read()] == analysts
-
-    run(house, life)
+    house = await Tokens().ready()
+    application, analysts = make(house.front), [each.name for each in house.store.access]
+    before = len(house.asked)
+    for (row, verb), (kind, token) in itertools.product(
+        itertools.product(TABLE, VERBS), house.wrong().items()
+    ):
+        path = row[1]
+        got = await sent(application, verb, addressed(path), token)
+        told = verb, path, kind, got.status
+        served = {need for (one, two), need in TABLE.items() if two == path and one == verb}
+        if verb == "HEAD":
+            served = {need for (one, two), need in TABLE.items() if (one, two) == ("GET", path)}
+        need = next(iter(served & needs), None)
+        if need is None:
+            assert got.status in NOT_SERVED | {401, 426}, told
+        elif need == TOKEN:
+            assert got.status == 401, told
+        elif need == SESSION:
+            assert got.status in {303, 401}, told
+        elif need == FORM:
+            assert got.status in {400, 401, 413}, told
+        else:
+            assert got.status in {200, 303, 404}, told
+        assert "set-cookie" not in got.headers or path == "/logout", told
+        assert len(token or "") < 40 or (token or "").encode() not in got.body, told
+    assert len(house.asked) == before
+    assert [each.name for each in house.store.read()] == analysts
 
 
-def test_another_analysts_token_reaches_none_of_these_roots() -> None:
+@awaited
+async def test_another_analysts_token_reaches_none_of_these_roots() -> None:
     """And the same reply as for what does not exist."""
-    house = Tokens()
-
-    async def life() -> None:
-        application = analysts_application(house.front)
-        for (verb, path), need in TABLE.items():
-            if "{root}" not in path:
-                continue
-            if need == TOKEN:
-                got = await call(application, verb, addressed(path), token=house.tokens["eve"])
-                none = await call(
-                    application,
-                    verb,
-                    addressed(path).replace("visits", "nothing"),
-                    token=house.tokens["eve"],
-                )
-                assert (got.status, got.body) == (none.status, none.body) == (404, none.body)
-            else:
-                begun = await call(
-                    application,
-                    "POST",
-                    "/login",
-                    f"token={house.tokens['eve']}".encode(),
-                    headers={"host": "h"},
-                )
-                cookie = {"cookie": begun.headers["set-cookie"].partition(";")[0]}
-                got = await call(application, verb, addressed(path), headers=cookie)
-                assert got.status == 404, path
-        assert house.asked == []
-
-    run(house, life)
+    house = await Tokens().ready()
+    application = analysts_application(house.front)
+    for (verb, path), need in TABLE.items():
+        if "{root}" not in path:
+            continue
+        if need == TOKEN:
+            got = await call(application, verb, addressed(path), token=house.tokens["eve"])
+            none = await call(
+                application,
+                verb,
+                addressed(path).replace("visits", "nothing"),
+                token=house.tokens["eve"],
+            )
+            assert (got.status, got.body) == (none.status, none.body) == (404, none.body)
+        else:
+            begun = await call(
+                application,
+                "POST",
+                "/login",
+                f"token={house.tokens['eve']}".encode(),
+                headers={"host": "h"},
+            )
+            cookie = {"cookie": begun.headers["set-cookie"].partition(";")[0]}
+            got = await call(application, verb, addressed(path), headers=cookie)
+            assert got.status == 404, path
+    assert house.asked == []
 
 
-def test_the_owners_socket_takes_no_token_for_more_than_the_owner() -> None:
+@awaited
+async def test_the_owners_socket_takes_no_token_for_more_than_the_owner() -> None:
     """Whoever can connect is the owner; pages and forms are not there."""
-    house = Tokens()
-
-    async def life() -> None:
-        application = owners_application(house.front)
-        for (verb, path), need in TABLE.items():
-            if need in {SESSION, FORM} or path in {"/login", "/logout", "/assets/{name}"}:
-                for token in (None, house.tokens["bo"]):
-                    assert (await sent(application, verb, addressed(path), token)).status == 404
-
-    run(house, life)
+    house = await Tokens().ready()
+    application = owners_application(house.front)
+    for (verb, path), need in TABLE.items():
+        if need in {SESSION, FORM} or path in {"/login", "/logout", "/assets/{name}"}:
+            for token in (None, house.tokens["bo"]):
+                assert (await sent(application, verb, addressed(path), token)).status == 404

@@ -97,12 +97,8 @@ BUDGETS = [
     ('{ gdp = "1/2" }', FiltCon(GDP("1/2"))),
     ('{ renyi = { 8 = "1/10" } }', FiltCon(RDP(8, "1/10"))),
     ("{ renyi = { 32 = 2, 8 = 1 } }", FiltCon(RenyiCurve([8, 32], [1, 2]))),
-    (
-        '{ dominated = { epsilon = 1, mu = "1/2", delta = 0 } }',
-        FiltCon(Dominated(1, "1/2", 0)),
-    ),
+    ('{ dominated = { epsilon = 1, mu = "1/2", delta = 0 } }', FiltCon(Dominated(1, "1/2", 0))),
 ]
-APPROX = ApproxDP(1, "1e-6")
 RULED = {
     '"basic"': composition.Basic(),
     '"gdp-residue"': composition.GDPResidue(),
@@ -120,6 +116,12 @@ RULED = {
     '{ name = "via-zcdp", slack = 9e-7 }': composition.ViaZCDP("9e-7"),
     '"whitehouse-2023"': composition.Whitehouse2023(),
 }
+
+
+BUDGETS += [
+    (f'{{ epsilon = 1, delta = "1e-6", rule = {text} }}', FiltCon(ApproxDP(1, "1e-6"), rule))
+    for text, rule in RULED.items()
+]
 
 
 @pytest.mark.parametrize(("text", "wanted"), BUDGETS, ids=[text for text, _ in BUDGETS])
@@ -148,13 +150,6 @@ def test_a_folder_is_its_configuration(folder: Path) -> None:
     assert stated.file == folder / "curator.toml"
 
 
-@pytest.mark.parametrize("text", RULED)
-def test_rules(folder: Path, text: str) -> None:
-    stated = f'budget = {{ epsilon = 1, delta = "1e-6", rule = {text} }}'
-    found = visits(folder, stated).dataset("visits").budget
-    assert encode(found) == encode(FiltCon(APPROX, RULED[text]))
-
-
 def test_every_rule_has_a_name_and_a_test() -> None:
     exported = {
         kind
@@ -176,7 +171,7 @@ WRONG = [
     ('page = "0.0.0.0:80"', 'page is "0.0.0.0:80", which other machines reach: add [tls]'),
     ('page = "unix:here"', 'page: it is "unix:here"; it should be "HOST:PORT"'),
     ('listen = "here"', 'listen: it is "here"; it should be "unix:PATH" or "HOST:PORT"'),
-    ('listen = "localhost:99999"', 'listen: it is "localhost:99999"; it should'),
+    ('listen = "localhost:65536"', 'listen: it is "localhost:65536"; it should'),
     ('[tls]\ncertificate = "a"', "tls: key is missing"),
     ('mechanisms = "a/1"', "mechanisms: it is 'a/1'; it should be a list of texts"),
     ("datasets = 3", "datasets: it is 3; it should be a table"),

@@ -4,7 +4,6 @@ Events are edited and all hashes computed again, so that only the account is wro
 """
 
 import json
-from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -19,10 +18,20 @@ from mechanisms import Table
 from queryable import ZCDP, Ask, Last, Launch, LaunchOver, PureDP, Update
 from queryable.messages import CloseBlock, LaunchMany
 from tests import encoded
-from tests.ledgers import chained_again, edited, events_of, retold
+from tests.ledgers import (
+    Change,
+    at,
+    chained_again,
+    charges_in,
+    edited,
+    events_of,
+    of_account,
+    of_charge,
+    retold,
+)
 from tests.stored import STORED
 from tests.strategies import RandomBits, RandomWord
-from tests.unit.curator.verification.test_all_kinds import BUDGET, checked, found
+from tests.unit.curator.verification.test_all_kinds import BUDGET, checked, found, holds
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -66,10 +75,8 @@ ONE = ALL[0]
 
 @pytest.mark.parametrize("mechanism", ALL, ids=str)
 def test_blocks_hold(mechanism: Any) -> None:
-    told = checked(events_of(mechanism, SCRIPT, []))
+    told = holds(mechanism, SCRIPT, [])
     assert (told.charges, told.claims, told.refusals) == (8, 6, 2)
-    assert told.unchecked == {}
-    assert told.uncompared == 0
     assert set(told.spent) == {()}
 
 
@@ -87,11 +94,7 @@ def test_blocks_in_a_filter_hold() -> None:
 
 @pytest.mark.parametrize(
     ("data", "unit_rows", "d_in"),
-    [
-        (dict, 1, 2),
-        (dict, 3, 6),
-        (lambda rows: Table(rows, privacy_unit="who", max_rows=4), 1, 1),
-    ],
+    [(dict, 1, 2), (dict, 3, 6), (lambda rows: Table(rows, privacy_unit="who", max_rows=4), 1, 1)],
 )
 def test_units_in_several_blocks(data: Any, unit_rows: int, d_in: int) -> None:
     """The charge is for all rows of a unit that the launch may read."""
@@ -103,61 +106,47 @@ def test_units_in_several_blocks(data: Any, unit_rows: int, d_in: int) -> None:
     told = checked(events)
     assert (told.charges, told.unchecked) == (2, {})
     assert told.spent[()] == (Fraction("0.02") * d_in if d_in > 1 else Fraction("0.02"),)
-    place = len(events) - 2
-
-    def less(body: dict[str, Any]) -> None:
-        body["charges"][0]["d_in"] -= 1
-
-    changed = [*events[:place], edited(events[place], less), events[-1]]
-    assert "is charged at d_in=" in found(changed)
+    d_in_charged = json.loads(events[-2].body)["charges"][0]["d_in"]
+    assert "is charged at d_in=" in found(at(events, -2, of_charge(d_in=d_in_charged - 1)))
 
 
-Change = Callable[[dict[str, Any], dict[str, Any]], object]
-"""Of a charge, and of its account."""
-
-
-def _last_but(count: int) -> Callable[[list[Event]], int]:
-    def place(events: list[Event]) -> int:
-        places = [number for number, each in enumerate(events) if '"charges":' in each.body]
-        return places[-1 - count]
-
-    return place
-
-
-def _lie(events: list[Event], place: int, change: Change) -> list[Event]:
-    def wrong(body: dict[str, Any]) -> None:
-        charge = body["charges"][-1]
-        account = json.loads(charge["account"])
-        change(charge, account)
-        charge["account"] = json.dumps(account, sort_keys=True, separators=(",", ":"))
-
-    return [*events[:place], edited(events[place], wrong), *events[place + 1 :]]
+def _last(events: list[Event], change: Change) -> list[Event]:
+    return at(events, charges_in(events)[-1], change)
 
 
 def _scaled(factor: Fraction, number: int = 0) -> Change:
     """The account of one group is smaller."""
 
-    def change(_: Any, account: Any) -> None:
+    def change(account: Any) -> None:
         total = account["groups"][number][0]["sum"]
         total["parts"] = [str(Fraction(each) * factor) for each in total["parts"]]
 
-    return change
+    return of_account(change)
+
+
+def _spent(epsilon: str) -> Change:
+    """The first group has spent this."""
+    return of_account(lambda account: account["groups"][0][0]["sum"].update(parts=[epsilon]))
 
 
 def _block(**parts: Any) -> Change:
-    return lambda _, account: account["groups"][0][1][0].update(parts)
+    return of_account(lambda account: account["groups"][0][1][0].update(parts))
 
 
-def _left_out(_: Any, account: Any) -> None:
+def _empty(**parts: Any) -> Change:
+    return of_account(lambda account: account["empty"].update(parts))
+
+
+def _left_out(account: Any) -> None:
     account["groups"][0][1] = account["groups"][0][1][1:]
     account["groups"] = [each for each in account["groups"] if each[1]]
 
 
-def _twice(_: Any, account: Any) -> None:
+def _twice(account: Any) -> None:
     account["groups"].append(account["groups"][0])
 
 
-def _as_if_new(_: Any, account: Any) -> None:
+def _as_if_new(account: Any) -> None:
     """All blocks have what the launch costs, and lost what they had lost before."""
     account["groups"] = [
         [account["groups"][0][0], [each for _, blocks in account["groups"] for each in blocks]]
@@ -169,65 +158,42 @@ def _as_if_new(_: Any, account: Any) -> None:
     [
         (_scaled(Fraction(1, 2)), "of block"),
         (_scaled(1 - Fraction(1, 10**6), 1), "of block"),
-        (_as_if_new, "of block"),
-        (_left_out, "charges other blocks"),
-        (_twice, "two accounts of block"),
+        (of_account(_as_if_new), "of block"),
+        (of_account(_left_out), "charges other blocks"),
+        (of_account(_twice), "two accounts of block"),
         (_block(name="x"), "at another place"),
         (_block(place=4), "at another place"),
-        (lambda _, account: account.update(blocks_of_unit=2), "in 2 blocks"),
-        (lambda charge, _: charge.update(d_in=2), "at d_in=2"),
-        (lambda _, account: account["empty"].update(most=["2"]), "never charged"),
-        (lambda _, account: account["empty"]["sum"].update(parts=["-1"]), "never charged"),
-        (lambda _, account: account["groups"][0][0].update(most=["2"]), "another budget"),
-        (
-            lambda charge, _: charge.update(charged='{"@":"pure-dp/1","epsilon":"1/1000"}'),
-            "it should be",
-        ),
+        (of_account(lambda account: account.update(blocks_of_unit=2)), "in 2 blocks"),
+        (of_charge(d_in=2), "at d_in=2"),
+        (_empty(most=["2"]), "never charged"),
+        (of_account(lambda it: it["empty"]["sum"].update(parts=["-1"])), "never charged"),
+        (of_account(lambda it: it["groups"][0][0].update(most=["2"])), "another budget"),
+        (of_charge(charged='{"@":"pure-dp/1","epsilon":"1/1000"}'), "it should be"),
     ],
 )
 def test_a_lie_about_a_block_is_found(change: Change, wrong: str) -> None:
-    events = events_of(ONE, SCRIPT, [])
-    assert wrong in found(_lie(events, _last_but(0)(events), change))
+    assert wrong in found(_last(events_of(ONE, SCRIPT, []), change))
 
 
 def test_other_limits_are_found_at_the_first_launch() -> None:
     events = events_of(ONE, SCRIPT, [])
-    place = next(number for number, each in enumerate(events) if '"charges":' in each.body)
-    lie = _lie(events, place, lambda _, account: account["empty"].update(most=["2"]))
-    assert "has limits" in found(lie)
+    assert "has limits" in found(at(events, charges_in(events)[0], _empty(most=["2"])))
 
 
 def test_a_block_that_is_charged_less_is_found_at_the_next_launch() -> None:
     """Also if the lie is in an earlier launch, and all later accounts fit."""
     for count in range(5):
         events = events_of(ONE, SCRIPT, [])
-        place = _last_but(count)(events)
-        message = found(_lie(events, place, _scaled(Fraction(9, 10))))
-        assert "of block" in message, count
-
-
-def _launched(body: dict[str, Any]) -> None:
-    body["answer"] = '{"@":"launched/1"}'
+        lie = at(events, charges_in(events)[-1 - count], _scaled(Fraction(9, 10)))
+        assert "of block" in found(lie), count
 
 
 def test_an_admission_above_the_budget_of_a_block_is_found() -> None:
     """With the accounts that it would lead to, and without a charge."""
     events = events_of(ONE, (*fed("a"), LaunchOver(MUCH, ["a"])), [])
-    place = len(events) - 1
-
-    def above(body: dict[str, Any]) -> None:
-        _launched(body)
-        account = json.loads(body["charges"][0]["account"])
-        account["groups"][0][0]["sum"]["parts"] = ["100"]
-        body["charges"][0]["account"] = json.dumps(account, sort_keys=True, separators=(",", ":"))
-
-    assert "above the budget of a block" in found([*events[:place], edited(events[place], above)])
-
-    def free(body: dict[str, Any]) -> None:
-        _launched(body)
-        del body["charges"]
-
-    assert "charges nothing" in found([*events[:place], edited(events[place], free)])
+    launched = at(events, -1, lambda body: body.update(answer='{"@":"launched/1"}'))
+    assert "above the budget of a block" in found(at(launched, -1, _spent("100")))
+    assert "charges nothing" in found(at(launched, -1, lambda body: body.pop("charges")))
 
 
 @pytest.mark.parametrize("reason", ["blocks a cannot pay", "at mechanism count limit"])
@@ -235,19 +201,11 @@ def test_a_refusal_of_what_every_block_can_pay_is_found(reason: str) -> None:
     events = events_of(ONE, (*fed("a"), LaunchOver(MUCH, ["a"])), [])
     cheap = '{"@":"pure-dp/1","epsilon":"1/100"}'
 
-    def fits(body: dict[str, Any]) -> None:
-        body["charges"][0]["charged"] = cheap
-        body["answer"] = json.dumps({"@": "refused/1", "reason": reason})
-
-    message = found([*events[:-1], edited(events[-1], fits)])
+    answer = json.dumps({"@": "refused/1", "reason": reason})
+    refused = at(events, -1, lambda body: body.update(answer=answer))
+    message = found(at(refused, -1, of_charge(charged=cheap)))
     assert "which fits in every block" in message or "by a limit of None" in message
-
-    def charged(body: dict[str, Any]) -> None:
-        account = json.loads(body["charges"][0]["account"])
-        account["groups"][0][0]["sum"]["parts"] = ["1/2"]
-        body["charges"][0]["account"] = json.dumps(account, sort_keys=True, separators=(",", ":"))
-
-    assert "after a refusal" in found([*events[:-1], edited(events[-1], charged)])
+    assert "after a refusal" in found(at(events, -1, _spent("1/2")))
 
 
 def test_the_limit_of_launches_is_that_of_the_filter() -> None:
@@ -265,11 +223,9 @@ def test_the_limit_of_launches_is_that_of_the_filter() -> None:
     ],
 )
 def test_a_launch_that_names_other_blocks_is_found(blocks: Any, wrong: str) -> None:
-    events = events_of(ONE, SCRIPT, [])
-    place = _last_but(0)(events)
     text = str(STORED.encode(LaunchOver(WORD, blocks)), "ascii")
-    changed = edited(events[place], lambda body: body.update(query=text))
-    assert wrong in found([*events[:place], changed, *events[place + 1 :]])
+    lie = _last(events_of(ONE, SCRIPT, []), lambda body: body.update(query=text))
+    assert wrong in found(lie)
 
 
 def test_a_launch_over_the_open_block_is_found() -> None:

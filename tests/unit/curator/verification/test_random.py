@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 import composition as c
-from curator.verify import verify
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Launch, Loss, PureDP
 from queryable.losses import Dominated
-from tests.ledgers import events_of
-from tests.stored import STORED
 from tests.strategies import RandomWord
-from tests.unit.curator.verification.test_all_kinds import COMPOSITORS
+from tests.unit.curator.verification.test_all_kinds import COMPOSITORS, holds
 
 pytestmark = pytest.mark.filterwarnings("ignore::queryable.PrivacyWarning")
 
@@ -48,22 +45,12 @@ def _loss(chance: Random, measure: Any) -> Loss:
     raise AssertionError(measure)
 
 
-def _holds(mechanism: Any, seed: int, launches: int) -> None:
+@pytest.mark.parametrize("mechanism", [*COMPOSITORS, *EXTREME], ids=str)
+@pytest.mark.parametrize(
+    ("seed", "launches"),
+    [(1, 4), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(3))],
+)
+def test_random_launches_hold(mechanism: Any, seed: int, launches: int) -> None:
     chance = Random(seed)
     losses = (_loss(chance, mechanism.child_measure) for _ in range(launches))
-    events = events_of(mechanism, [Launch(RandomWord(loss)) for loss in losses], (1, 2, 3))
-    told = verify(events, codec=STORED)
-    assert told.unchecked == {}
-    assert told.uncompared == 0
-
-
-@pytest.mark.parametrize("mechanism", [*COMPOSITORS, *EXTREME], ids=str)
-def test_random_launches_hold(mechanism: Any) -> None:
-    _holds(mechanism, 1, 4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [*COMPOSITORS, *EXTREME], ids=str)
-@pytest.mark.parametrize("seed", range(3))
-def test_many_random_launches_hold(mechanism: Any, seed: int) -> None:
-    _holds(mechanism, seed, 40)
+    holds(mechanism, [Launch(RandomWord(loss)) for loss in losses], (1, 2, 3))

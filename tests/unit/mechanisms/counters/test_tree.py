@@ -45,6 +45,7 @@ from queryable.display.explanation import explain
 from queryable.messages import CloseBlock
 from queryable.randomness.laws import FairBits, Law
 from queryable.streams.levels import EventLevel, Growth
+from tests.strategies import NotedCoins
 
 EXACT = 10**8
 """A loss at which noise is zero."""
@@ -92,11 +93,14 @@ def test_answers_are_sums_of_batches(make: Callable[..., Any], horizon: int | No
         assert asked(mechanism, state, Total()) == sum(sizes[:time])
 
 
-def test_the_data_at_the_launch_are_not_counted() -> None:
-    """Nor read: what is counted arrives later. Without a batch the answer is exactly zero."""
+def test_data_at_the_launch_and_closed_blocks_do_not_count() -> None:
+    """What is counted arrives later. Without a batch the answer is exactly zero."""
     mechanism = TreeCounter(Count(), rho=1)
     state, _ = mechanism.init([1, 2, 3], SeededCoins(1))
     assert asked(mechanism, state, Total()).interval() == (0, 0)
+    mechanism = TreeCounter(Count(), rho=1)
+    state = fed(mechanism, [1])
+    assert mechanism.step(state, CloseBlock("monday"), SeededCoins(1)) == (state, None)
 
 
 def test_noise_is_drawn_once() -> None:
@@ -111,28 +115,13 @@ def test_noise_is_drawn_once() -> None:
         for _ in range(9):
             late, _ = mechanism.step(late, Update([0]), coins)
         assert asked(mechanism, early, Total()) == first == asked(mechanism, late, Total(at=11))
-
-
-def test_states_stay_valid() -> None:
-    """Two continuations of one state share its past, and no more."""
+    # Two continuations of one state share its past, and no more.
     mechanism = ToeplitzCounter(Count(), rho=EXACT, horizon=9)
     state = fed(mechanism, [1, 2])
     one, _ = mechanism.step(state, Update([0] * 5), SeededCoins(1))
     other, _ = mechanism.step(state, Update([0]), SeededCoins(1))
     again, _ = mechanism.step(one, Update([]), SeededCoins(1))
     assert [asked(mechanism, each, Total()) for each in (one, other, again)] == [8, 4, 8]
-
-
-def test_the_state_is_live_nodes_alone() -> None:
-    """One node for each binary digit; more of the past for more nodes, however long the stream."""
-    for past, most in ((0, 12), (5, 40)):
-        mechanism = TreeCounter(Count(), rho=1, past=past, horizon=4000)
-        state, coins = fed(mechanism, []), SeededCoins(2)
-        for time in range(1, 1100):
-            state, _ = mechanism.step(state, Update([]), coins)
-            assert len(state.nodes) <= most
-            if not past:
-                assert len(state.nodes) == len(state.open) == time.bit_count()
 
 
 def test_a_histogram_is_counted_by_category() -> None:
@@ -150,6 +139,15 @@ def test_a_histogram_is_counted_by_category() -> None:
         low, high = asked(mechanism, state, Window(last=2)).interval()
         assert (low <= [0, 1]).all()
         assert (high >= [0, 1]).all()
+    # One node for each binary digit; more of the past for more nodes, however long the stream.
+    for past, most in ((0, 12), (5, 40)):
+        mechanism = TreeCounter(Count(), rho=1, past=past, horizon=4000)
+        state, coins = fed(mechanism, []), SeededCoins(2)
+        for time in range(1, 1100):
+            state, _ = mechanism.step(state, Update([]), coins)
+            assert len(state.nodes) <= most
+            if not past:
+                assert len(state.nodes) == len(state.open) == time.bit_count()
 
 
 def test_after_the_horizon_the_present_is_refused() -> None:
@@ -166,28 +164,11 @@ def test_after_the_horizon_the_present_is_refused() -> None:
         assert mechanism.step(state, Update([0]), SeededCoins(1)) == (state, None)
 
 
-def test_a_closed_block_changes_nothing() -> None:
-    """Counters count all blocks."""
-    mechanism = TreeCounter(Count(), rho=1)
-    state = fed(mechanism, [1])
-    assert mechanism.step(state, CloseBlock("monday"), SeededCoins(1)) == (state, None)
-
-
 @pytest.mark.parametrize(
     "query",
     [
-        Total(at=4),
-        Total(at=-1),
-        Total(at=True),
-        Total(at="3"),
-        Window(last=4),
-        Window(last=None),
-        Window(last="1"),
-        Window(last=2),
-        Total(at=1),
-        Count(),
-        "total",
-        None,
+        *(Total(at=4), Total(at=-1), Total(at=True), Total(at="3"), Window(last=4)),
+        *(Window(last=None), Window(last="1"), Window(last=2), Total(at=1), Count(), "total", None),
     ],
     ids=str,
 )
@@ -224,10 +205,7 @@ def test_only_the_first_records_of_a_unit_count() -> None:
             state, _ = mechanism.step(state, Update(batch), coins)
             assert asked(mechanism, state, Total()) == total
     assert level.max_records == max(state.seen.values())
-
-
-def test_the_frame_of_a_batch_is_cut() -> None:
-    """Arrays too; what is kept is in their order."""
+    # Arrays too; what is kept is in their order.
     mechanism = TreeCounter(
         Histogram("kind", ["a", "b"]), rho=EXACT, neighbours=UserLevel("who", 1)
     )
@@ -282,6 +260,8 @@ def test_a_table_protects_units() -> None:
     child = root.launch(TreeCounter(Count(per=table.unit), rho="1/10"))
     assert child(Total()) == 0
     assert root.privacy_loss() == ZCDP("1/10")
+    text = explain(TreeCounter(Count(), rho="1/10", neighbours=UserLevel("patient", 4)))
+    assert "the first 4 records" in " ".join(text.split())
 
 
 # Claims.
@@ -309,10 +289,7 @@ def test_laplace_noise_in_zcdp_is_the_smaller_bound() -> None:
     assert own.rho < converted.rho
     one = TreeCounter(Count(), epsilon=1, horizon=1)
     assert one.privacy_map(1, ZCDP) == Laplace(Count(), epsilon=1).privacy_map(1, ZCDP)
-
-
-def test_the_worst_variance_of_1024_batches() -> None:
-    """Ten nodes with eleven levels of noise: 110 over 2 rho."""
+    # Ten nodes with eleven levels of noise: 110 over 2 rho.
     mechanism, rho = TreeCounter(Count(), rho="1/50", horizon=1024), Fraction(1, 50)
     coins = SeededCoins(1)
     state, worst = fed(mechanism, []), Fraction(0)
@@ -322,10 +299,7 @@ def test_the_worst_variance_of_1024_batches() -> None:
         assert isinstance(law, GaussianSum)
         worst = max(worst, sum(law.variances, Fraction(0)) * 2 * rho)
     assert worst == 110
-
-
-def test_epochs_have_noise_for_their_own_length() -> None:
-    """One, two, four batches: one, two, three levels."""
+    # One, two, four batches: one, two, three levels.
     mechanism = TreeCounter(Count(), epsilon=1, past=None)
     law = asked(mechanism, fed(mechanism, [1] * 8), Total()).noise
     assert law == LaplaceSum([1, 2, 3, 4])
@@ -383,11 +357,7 @@ TOTAL = (Total(),)
 
 
 def largest(
-    mechanism: Any,
-    moves: Sequence[Any],
-    pattern: str,
-    questions: Any = TOTAL,
-    differing: int = 1,
+    mechanism: Any, moves: Sequence[Any], pattern: str, questions: Any = TOTAL, differing: int = 1
 ) -> float:
     """The largest loss of an adversary who sends batches (u) and asks questions (q)."""
 
@@ -425,7 +395,6 @@ BOTH = (Total(), Window(last=1))
 def test_the_worst_adversary_reaches_the_loss_of_all_levels(
     options: Any, pattern: str, questions: Any, differing: int, loss: float
 ) -> None:
-    """Exactly, and no adversary more."""
     mechanism = TreeCounter(Count(), epsilon=1, **options)
     worst = largest(mechanism, (NOTHING, ARRIVES), pattern, questions, differing)
     assert worst == pytest.approx(loss)
@@ -512,15 +481,7 @@ def test_a_unit_loses_no_more_than_its_bound(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_noise_of_a_node_is_what_the_claim_is_about() -> None:
     """Each node that a total uses is drawn from the law whose variance is claimed, once."""
 
-    class Noted(SeededCoins):
-        laws: list[Any]
-
-        def draw(self, law: Any, size: Any = None) -> Any:
-            self.laws.append(law)
-            return 0
-
-    coins = Noted(1)
-    coins.laws = []
+    coins = NotedCoins()
     fed(TreeCounter(Count(), scale=3, horizon=8), [1] * 8, coins)
     assert coins.laws == [DiscreteGaussian(9)] * 8
 
@@ -590,10 +551,7 @@ def test_counters_interleave_with_other_mechanisms() -> None:
     with pytest.raises(QueryRefusedError, match="horizon"):
         one(Total())
     assert root.privacy_loss() == ZCDP(3 * EXACT)
-
-
-def test_counters_are_parts_of_parallel() -> None:
-    """In zCDP too: their claims hold from any history."""
+    # In zCDP too: their claims hold from any history.
     parts = {"a": TreeCounter(Count(), rho=EXACT), "b": ToeplitzCounter(Count(), rho=EXACT)}
     root = Queryable(Parallel(Partition("ward", ["a", "b"]), parts), {"ward": ["a"]})
     root.feed({"ward": ["a", "b", "b"]})
@@ -601,6 +559,42 @@ def test_counters_are_parts_of_parallel() -> None:
     assert [root.ask(Ask(name, Total())) for name in "ab"] == [1, 3]
 
 
-def test_explain_says_that_streams_are_protected() -> None:
-    text = explain(TreeCounter(Count(), rho="1/10", neighbours=UserLevel("patient", 4)))
-    assert "the first 4 records" in " ".join(text.split())
+# What docs/growing.md says of least squares.
+
+
+@pytest.mark.slow
+def test_what_least_squares_would_leave_of_the_noise() -> None:
+    """The figures of the guide, from the matrix of nodes; the recursion of the proof agrees."""
+    levels, steps = 11, 1024
+    best = [2.0**level / (2 ** (level + 1) - 1) for level in range(levels)]
+
+    def digits(time: int) -> list[int]:
+        return [level for level, _ in tree.cover(0, time)]
+
+    now = [levels * sum(best[level] for level in digits(time)) for time in range(1, steps + 1)]
+    assert (np.mean(now), max(now)) == pytest.approx((31.9, 63.8), abs=0.05)
+    added = [levels * len(digits(time)) for time in range(1, steps + 1)]
+    assert (np.mean(added), max(added)) == pytest.approx((55.0, 110), abs=0.05)
+    after = totals_by_least_squares(steps)
+    variances = levels * np.diag(after)[1:]
+    assert (variances.mean(), variances.max()) == pytest.approx((13.6, 19.7), abs=0.05)
+    ends = np.arange(7, steps + 1)
+    windows = after[ends, ends] + after[ends - 7, ends - 7] - 2 * after[ends, ends - 7]
+    assert levels * windows.mean() == pytest.approx(12.3, abs=0.05)
+    for time in (7, 100, 127):
+        early = totals_by_least_squares(time)
+        assert early[time, time] * levels == pytest.approx(now[time - 1])
+
+
+def totals_by_least_squares(steps: int) -> Any:
+    """The covariances of totals from all nodes that are complete, each with variance 1."""
+    nodes = [
+        (start, start + (1 << level))
+        for level in range(steps.bit_length())
+        for start in range(0, steps - (1 << level) + 1, 1 << level)
+    ]
+    batches = np.arange(steps)
+    rows = np.array([(batches >= start) & (batches < end) for start, end in nodes], float)
+    found = np.zeros((steps + 1, steps + 1))
+    found[1:, 1:] = np.linalg.inv(rows.T @ rows).cumsum(0).cumsum(1)
+    return found

@@ -1,4 +1,4 @@
-"""Brownian noise reduction: what it costs, what it tells, and that it interleaves with anything."""
+"""Estimates, and Brownian noise reduction: what it costs, what it tells, what else may run."""
 
 import re
 from fractions import Fraction
@@ -11,24 +11,29 @@ from hypothesis import strategies as st
 
 from composition import FiltCon, OdomCon, ViaZCDP
 from mechanisms import (
+    AbsoluteError,
     BrownianNoiseReduction,
     Count,
     Gaussian,
     Histogram,
     Open,
     Refine,
+    RelativeError,
     SparseVector,
     Until,
+    column,
     even_schedule,
     geometric_schedule,
 )
-from mechanisms.refinement.estimate import Refined
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.estimate import Refined, Stopped
+from mechanisms.refinement.refine_queries import Latest
 from queryable import (
     RDP,
     ZCDP,
     ApproxDP,
     CanAfford,
+    Launch,
+    MechanismFault,
     PrivacyClaimError,
     PureDP,
     Queryable,
@@ -37,6 +42,8 @@ from queryable import (
     SeededCoins,
     Statistic,
 )
+from queryable.errors import RetiredChildError
+from queryable.statistics import IntegerStatistic
 
 DATA = {"age": np.arange(1000) % 90, "state": np.array(["NY", "CA"] * 500)}
 WIDE = Statistic(lambda dataset: np.arange(4) * 10**6, l1=6, l2=3, shape=4)
@@ -48,7 +55,6 @@ falling = st.lists(variances, min_size=1, max_size=8, unique=True).map(
 
 
 def over(budget: Any = 10**6, **settings: Any) -> Queryable:
-    """Noise reduction over a zCDP filter."""
     return Queryable(
         BrownianNoiseReduction() @ FiltCon(ZCDP(budget), **settings),
         DATA,
@@ -74,12 +80,7 @@ def test_only_the_last_variance_is_paid_for(schedule: list[Fraction]) -> None:
 def test_the_estimate_is_the_mean_weighted_by_precision(schedule: list[Fraction]) -> None:
     """The same seed through plain Gaussian launches gives the answers it is made of."""
     table = over()
-    plain = Queryable(
-        BrownianNoiseReduction() @ FiltCon(ZCDP(10**6)),
-        DATA,
-        coins=SeededCoins(3),
-        allow_seeded=True,
-    )
+    plain = over()
     estimate = table(Open(Count()))
     plain(Open(Count()))  # the same number of messages
     precision, total = Fraction(0), Fraction(0)
@@ -104,7 +105,7 @@ def test_arrays_are_refined_entry_by_entry() -> None:
     assert estimate.privacy_loss() == ZCDP("9/2")
 
 
-def test_two_reductions_and_a_sparse_vector_interleave() -> None:
+def test_noise_reductions_nest_and_interleave() -> None:
     """Their total is l2^2 / (2 t) summed over where each stopped, and the sparse vector's."""
     table = over(1)
     visits, ages = table(Open(Count())), table(Open(Histogram("state", ["NY", "CA"])))
@@ -121,6 +122,17 @@ def test_two_reductions_and_a_sparse_vector_interleave() -> None:
     with pytest.raises(QueryRefusedError):
         search(Count())  # answered True once
     assert visits(Refine(30)).variance == 30
+    # Within a part of the budget, beside one that is outside.
+    table = over(1)
+    team = table(BrownianNoiseReduction() @ FiltCon(ZCDP("1/10")))
+    inner, outer = team(Open(Count())), table(Open(Count()))
+    inner(Refine(100))
+    outer(Refine(50))
+    inner(Refine(5))
+    with pytest.raises(QueryRefusedError, match="no finer"):
+        inner(Refine(4))
+    assert outer(Refine(10)).variance == 10
+    assert table.privacy_loss() == ZCDP("3/20")
 
 
 def test_a_target_beyond_the_budget_says_what_is_affordable() -> None:
@@ -132,6 +144,9 @@ def test_a_target_beyond_the_budget_says_what_is_affordable() -> None:
         estimate(Refine(2))
     assert caught.value.remaining == ZCDP("3/4")
     estimate(Refine(4))
+    for target in (4, 5):
+        with pytest.raises(QueryError, match="not finer"):
+            estimate(Refine(target))
     for query in (Refine(2), Until(lambda _: False, [3, 2])):
         with pytest.raises(QueryRefusedError, match=r"finest variance affordable is 8/3"):
             estimate(query)
@@ -141,10 +156,7 @@ def test_a_target_beyond_the_budget_says_what_is_affordable() -> None:
     assert table.privacy_loss() == ZCDP(1)
     with pytest.raises(QueryRefusedError, match="no finer variance is affordable"):
         estimate(Refine(2))
-
-
-def test_a_schedule_beyond_the_budget_charges_nothing() -> None:
-    """All of it must be affordable before its first step is taken."""
+    # All of it must be affordable before its first step is taken.
     table = over("1/100")
     estimate = table(Open(Count(), [1000, 100, 10]))
     with pytest.raises(QueryRefusedError, match=r"nothing was read.*variance affordable is 50"):
@@ -180,38 +192,18 @@ def test_a_halting_filter_halts() -> None:
         with pytest.raises(QueryRefusedError, match="insufficient budget"):
             estimate(query)
     assert estimate(Latest()).variance == 1000
-
-
-def test_over_an_odometer_refinement_is_not_refused() -> None:
-    """Any compositor that takes Gaussians will do."""
+    # Any compositor that takes Gaussians will do.
     table = Queryable(BrownianNoiseReduction() @ OdomCon(ZCDP), DATA)
     estimate = table(Open(Count()))
     estimate(Refine("1/1000"))
     assert table.privacy_loss() == ZCDP(500)
-
-
-def test_a_budget_that_takes_no_gaussian_says_so() -> None:
-    """The filter's own words, and nothing is lost."""
+    # The filter's own words, and nothing is lost.
     table = Queryable(BrownianNoiseReduction() @ FiltCon(PureDP(1)), DATA)
     estimate = table(Open(Count(), [100]))
     for query in (Refine(), Until(lambda _: False), CanAfford(Refine())):
         with pytest.raises(PrivacyClaimError, match="Gaussian"):
             estimate(query)
     assert table(Open(Count())).privacy_loss() == ZCDP(0)
-
-
-def test_noise_reductions_nest() -> None:
-    """Within a part of the budget, beside one that is outside."""
-    table = over(1)
-    team = table(BrownianNoiseReduction() @ FiltCon(ZCDP("1/10")))
-    inner, outer = team(Open(Count())), table(Open(Count()))
-    inner(Refine(100))
-    outer(Refine(50))
-    inner(Refine(5))
-    with pytest.raises(QueryRefusedError, match="no finer"):
-        inner(Refine(4))
-    assert outer(Refine(10)).variance == 10
-    assert table.privacy_loss() == ZCDP("3/20")
 
 
 @pytest.mark.parametrize(
@@ -229,3 +221,178 @@ def test_the_finest_variance_quoted_is_affordable(schedule: Any) -> None:
         quoted = caught.value.instead.split()[-1]
         assert estimate(CanAfford(Refine(quoted)))
         assert not estimate(CanAfford(Refine(Fraction(quoted) * Fraction(99999, 100000))))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(Refine(100), Refine(101), Refine(0), Refine(-1), Refine("x"), Refine(float("nan"))),
+        *(Refine(True), Refine(None), Until(lambda _: True, [50, 60])),
+        *(Until(lambda _: True, [50, 50]), Until(lambda _: True, [])),
+        *(Until(lambda _: True, [100, 200]), Until(lambda _: True, 50), Until(lambda _: True)),
+        *(Until(3, [50]), Until(lambda _: 1 / 0, [50]), Until(lambda _: None, [50])),
+        *(CanAfford(Refine(100)), "refine"),
+    ],
+)
+def test_wrong_queries_change_nothing(wrong: Any) -> None:
+    table = over()
+    estimate = table(Open(Count()))
+    estimate(Refine(100))
+    with pytest.raises(QueryError):
+        estimate(wrong)
+    assert table.privacy_loss() == ZCDP("1/200")
+    assert estimate(Refine(99)).variance == 99
+
+
+class Undeclared(IntegerStatistic):
+    """No sensitivity at all."""
+
+    shape = None
+
+    def value(self, dataset: Any) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(Open(len), Open(None), Open(Undeclared()), Open(Statistic(len, l1=0, l2=0))),
+        *(Open(Count(), [1, 2]), Open(Count(), []), Open(Count(), "abc"), Open(Count(), [0])),
+    ],
+)
+def test_wrong_statistics_and_schedules_are_not_opened(wrong: Any) -> None:
+    """A statistic without sensitivity, or a schedule that does not fall."""
+    with pytest.raises(QueryError):
+        over()(wrong)
+
+
+def test_a_schedule_is_followed_entry_by_entry() -> None:
+    """Each `Refine()` goes to the next entry; one may jump, and go on from there."""
+    schedule = even_schedule(1000, 10, 12)
+    estimate = over()(Open(Count(), schedule))
+    assert [estimate(Refine()).variance for _ in range(3)] == list(schedule[:3])
+    estimate(Refine(50))
+    assert estimate(Refine()).variance == next(each for each in schedule if each < 50)
+    estimate(Refine(10))
+    with pytest.raises(QueryError, match="ends at 10"):
+        estimate(Refine())
+
+
+def test_until_stops_where_the_condition_first_holds() -> None:
+    """The charge is that of the step it stopped at, and to ask again costs nothing."""
+    table = over()
+    schedule = even_schedule(10**4, 1, 200)
+    estimate = table(Open(Count(), schedule))
+    stopped = estimate(Until(RelativeError("1/10")))
+    assert isinstance(stopped, Stopped)
+    assert stopped.met
+    place = schedule.index(stopped.variance)
+    assert 0 < place < len(schedule) - 1
+    assert stopped.variance * 21**2 <= stopped.value**2
+    assert table.privacy_loss() == ZCDP(1 / (2 * stopped.variance))
+    assert estimate(Until(RelativeError("1/10"))) == stopped
+    assert table.privacy_loss() == ZCDP(1 / (2 * stopped.variance))
+
+
+def test_until_goes_on_later_and_further() -> None:
+    """A stricter condition takes it up where it was, by the same schedule."""
+    estimate = over()(Open(Count(), even_schedule(10**4, 1, 200)))
+    first = estimate(Until(AbsoluteError(50)))
+    seen: list[Any] = []
+    second = estimate(Until(lambda each: bool(seen.append(each) or len(seen) == 4)))
+    assert first.variance == seen[0].variance > seen[1].variance > second.variance
+    assert second == Stopped(seen[3].value, seen[3].variance, True)
+    # It says that the condition was not met, with the estimate it paid for.
+    table = over()
+    estimate = table(Open(Count()))
+    stopped = estimate(Until(lambda _: False, [100, 10]))
+    assert (stopped.met, stopped.variance) == (False, 10)
+    for text in (str(stopped), repr(stopped), table.tree()):
+        assert "the condition does not hold: the schedule ended first" in text
+    assert table.privacy_loss() == ZCDP("1/20")
+    with pytest.raises(QueryError, match="ends at 10"):
+        estimate(Until(lambda _: False, [100, 10]))
+    assert "does not hold" not in str(estimate(Until(lambda _: True, [5])))
+    assert "does not hold" not in table.tree()
+
+
+def test_estimates_are_shown_and_compared_by_value() -> None:
+    table = over()
+    table(Open(Count(column("age") >= 65)))
+    assert "[estimate 0] Open: Count where age >= 65  paid from its parent's budget" in table.tree()
+    table = over()
+    visits, ages = table(Open(Count())), table(Open(TWICE))
+    assert table.children["estimate 0"] is visits
+    ages(Refine(7))
+    visits(Refine(9))
+    ages(Refine(5))
+    assert [each.query for each in ages.view.exchanges] == [Refine(7), Refine(5)]
+    assert ages(Latest()) == ages.view.answers[-1]
+    assert "estimate 1" in repr(ages)
+    # Arrays too, so that views can be compared.
+    one, same, other = (Refined(np.array([1.0, each]), Fraction(1)) for each in (2, 2, 3))
+    assert one == same != other
+    assert hash(one) == hash(same)
+    assert str(Refined(Fraction(5, 2), Fraction(1, 4))) == "2.5 with variance 0.25"
+
+
+@pytest.mark.parametrize("wrong", [lambda _: {}[1], lambda _: "yes", lambda each: each.nothing])
+def test_a_condition_that_fails_loses_nothing(wrong: Any) -> None:
+    """What was paid for can be asked for, and everything goes on."""
+    table = over()
+    estimate = table(Open(Count(), [1000, 100]))
+    with pytest.raises(QueryRefusedError, match=r"condition .*paid for"):
+        estimate(Until(wrong))
+    assert estimate(Latest()).variance == 1000
+    assert table.privacy_loss() == ZCDP("1/2000")
+    assert estimate(Refine()).variance == 100
+
+
+def test_the_count_of_launches_is_a_limit_too() -> None:
+    """Each refinement is one; what was reached stays."""
+    table = over(1, max_mechanisms=2)
+    estimate = table(Open(Count(), [1000, 100, 10]))
+    with pytest.raises(QueryRefusedError, match=r"count limit; the steps until then"):
+        estimate(Until(lambda _: False))
+    assert estimate(Latest()).variance == 100
+
+    # The charge is kept, nothing is told, and the others answer.
+    def leaky(dataset: Any) -> int:
+        raise ValueError("Ada is in row 7")
+
+    table = over()
+    bad, good = table(Open(Statistic(leaky, l1=1, l2=1))), table(Open(Count()))
+    with pytest.raises(MechanismFault) as caught:
+        bad(Until(lambda _: False, [100, 10]))
+    assert "Ada" not in str(caught.value)
+    assert table.privacy_loss() == ZCDP("1/200")
+    for query in (Refine(10), Latest()):
+        with pytest.raises(RetiredChildError):
+            bad(query)
+    assert good(Refine(100)).variance == 100
+
+
+def test_everything_else_passes_through_unchanged() -> None:
+    """Ids, refusals, nested filters, reports: as without the person."""
+    table, plain = over(1), Queryable(FiltCon(ZCDP(1)), DATA)
+    table(Open(Count()))
+    for q in (table, plain):
+        team = q(FiltCon(ZCDP("1/2")))
+        team(Gaussian(Count(), rho="1/4"))
+        with pytest.raises(QueryRefusedError, match="insufficient") as caught:
+            team(Gaussian(Count(), rho=1))
+        assert caught.value.remaining == ZCDP("1/4")
+        assert team.privacy_loss() == ZCDP("1/4")
+        assert q.privacy_loss(2) == ZCDP(2)
+        assert q.can_afford(Gaussian(Count(), rho="1/2"))
+        assert set(q.children) - {"estimate 0"} == {0}
+        with pytest.raises(QueryError):
+            team(Open(Count()))
+        with pytest.raises(QueryError):
+            q(Launch(3))
+    message = r"write BrownianNoiseReduction\(\.\.\) @ FiltCon\(budget\)"
+    alone: Any = BrownianNoiseReduction()
+    with pytest.raises(TypeError, match=message):
+        Queryable(alone, [1])
+    with pytest.raises(QueryError, match=message):
+        Queryable(FiltCon(ZCDP(1)), [1]).launch(alone)

@@ -16,21 +16,14 @@ from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import SeededCoins
 from queryable.losses.numbers import enclosed
 from queryable.randomness.laws import FairBits
+from tests.strategies import Words
 
 mp.prec = 300
 CURVES: list[Any] = [
-    DiscreteLaplace("1e-30"),
-    DiscreteLaplace("1/3"),
-    DiscreteLaplace(10),
-    DiscreteLaplace("1000/7"),
-    DiscreteLaplace(1000),
-    DiscreteLaplace(10**6),
-    DiscreteLaplace(2**50),
-    DiscreteGaussian("1/50"),
-    DiscreteGaussian(1),
-    DiscreteGaussian(127**2),
-    DiscreteGaussian("200001/10"),
-    DiscreteGaussian(10**6),
+    *(DiscreteLaplace("1e-30"), DiscreteLaplace("1/3"), DiscreteLaplace(10)),
+    *(DiscreteLaplace("1000/7"), DiscreteLaplace(1000), DiscreteLaplace(10**6)),
+    *(DiscreteLaplace(2**50), DiscreteGaussian("1/50"), DiscreteGaussian(1)),
+    *(DiscreteGaussian(127**2), DiscreteGaussian("200001/10"), DiscreteGaussian(10**6)),
     DiscreteGaussian(10**24),
 ]
 
@@ -308,17 +301,6 @@ def test_the_tail_makes_up_for_its_proposals(
     close = true * mpf(2) ** -200 + worth * mpf(2) ** -390
     assert low * worth - close <= true <= high * worth + close
     assert high <= 1
-
-
-class Words(FairBits):
-    """Gives scripted words."""
-
-    def __init__(self, *words: int) -> None:
-        self.words = list(words)
-
-    def bits(self, count: int) -> int:
-        assert count == 64
-        return self.words.pop(0)
 
 
 def test_a_coin_draws_until_it_is_decided() -> None:

@@ -109,7 +109,6 @@ def test_probabilities_are_those_of_permute_and_flip(scores: list[int], rate: st
 
 @small
 def test_samplers_fit(scores: list[int], rate: str) -> None:
-    """Both draw from the law that they enumerate."""
     assert p_value(SeededCoins(1).draw(Softmax(scores, rate), DRAWS), softmax(scores, rate)) > (
         FALSE_ALARM
     )
@@ -144,7 +143,6 @@ class InOrder(PermuteAndFlipLaw):
 
 
 def test_a_wrong_order_is_rejected() -> None:
-    """The same fit tells it from the law."""
     law = PermuteAndFlipLaw(*SCORES[0])
     expected = [float(chance.high) for _, chance in law.outcomes() if isinstance(chance, Interval)]
     assert p_value(SeededCoins(3).draw(InOrder(*SCORES[0]), DRAWS), expected) < FALSE_ALARM
@@ -167,7 +165,7 @@ def test_a_million_candidates() -> None:
         assert len(set(draws.tolist())) > 1
 
 
-def test_a_certain_choice_is_certain() -> None:
+def test_certain_and_extreme_choices() -> None:
     """Gaps so large that the other weights are beyond any enclosure."""
     law = Softmax([0, 10**6, 10**6 - 10**5], 1000)
     assert set(SeededCoins(1).draw(law, 100).tolist()) == {1}
@@ -175,10 +173,7 @@ def test_a_certain_choice_is_certain() -> None:
     assert isinstance(chances[1], Interval)
     assert chances[1].high == 1
     assert chances[1].low > 1 - Fraction(1, 10**20)
-
-
-def test_dtypes_do_not_overflow() -> None:
-    """The ends of int64 have a gap beyond it."""
+    # The ends of int64 have a gap beyond it.
     ends = np.array([np.iinfo(np.int64).max, np.iinfo(np.int64).min])
     law = Softmax(ends, Fraction(1, 2**64 - 1))
     assert law.exponent(0) == 0

@@ -28,7 +28,7 @@ from mechanisms import (
 )
 from mechanisms.sampling.laws import DiscreteGaussian
 from mechanisms.synthetic import fitting
-from mechanisms.synthetic.messages import Direct, ModelFit, Modelled, SyntheticRows
+from mechanisms.synthetic.fit_queries import Direct, ModelFit, Modelled, SyntheticRows
 from mechanisms.synthetic.spending import Round, first_round, next_round, of_loss
 from mechanisms.synthetic.workload import cells_of_model
 from queryable import (
@@ -44,7 +44,7 @@ from queryable import (
     QueryRefusedError,
     SeededCoins,
 )
-from queryable.effort import quickly
+from queryable.effort import within_effort
 from queryable.randomness.coins import SYSTEM, Coins
 
 RANDOM = np.random.default_rng(7)
@@ -133,6 +133,14 @@ def test_answers_are_free_and_close() -> None:
     assert every.interval()[0] <= SIZE <= every.interval()[1]
     assert root.ask(Measurements()) == fit.measured
     assert root.privacy_loss() == before
+    root, _, _ = fitted()
+    rows = root.ask(SampleRows(1000))
+    assert isinstance(rows, SyntheticRows)
+    assert rows.names == ("a", "b", "c")
+    again = PAIR.value(rows.columns)
+    assert abs(again - PAIR.value(DATA) / 3).max() < 60
+    assert list(rows.to_pandas().columns) == ["a", "b", "c"]
+    assert len(root.ask(SampleRows(0)).columns["a"]) == 0
 
 
 def test_what_was_not_measured_together_has_no_interval() -> None:
@@ -164,17 +172,6 @@ def test_a_marginal_that_was_passed_over_has_a_wide_interval() -> None:
     assert high - low < 2 * SIZE
 
 
-def test_rows_are_like_the_data() -> None:
-    root, _, _ = fitted()
-    rows = root.ask(SampleRows(1000))
-    assert isinstance(rows, SyntheticRows)
-    assert rows.names == ("a", "b", "c")
-    again = PAIR.value(rows.columns)
-    assert abs(again - PAIR.value(DATA) / 3).max() < 60
-    assert list(rows.to_pandas().columns) == ["a", "b", "c"]
-    assert len(root.ask(SampleRows(0)).columns["a"]) == 0
-
-
 def test_rows_without_pandas_are_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     rows = SyntheticRows(("a",), ((7, None),), np.array([[1], [0]]))
@@ -192,6 +189,18 @@ def test_later_fits_continue() -> None:
     assert len(second.measured) == 1
     assert root.ask(Measurements()) == (*first.measured, *second.measured)
     assert root.privacy_loss().rho == first.cost.rho + second.cost.rho
+    # As for a Gaussian: losses and costs are those of one record.
+    root = Queryable(
+        PERSON @ FiltCon(ZCDP(1), d_in=2), DATA, coins=SeededCoins(1), allow_seeded=True
+    )
+    fit = root.ask(Fit("1/10", rounds=1))
+    assert root.privacy_loss().rho == 4 * fit.cost.rho <= Fraction(4, 10)
+    person = Synthetic(COLUMNS, rounds=4, max_cells=13)  # the columns alone have 4 + 4 + 5
+    fit = opened(person).ask(Fit("1/10"))
+    assert {len(each.columns) for each in fit.measured} == {1}
+    sizes = (4, 4, 5)
+    sets = [tuple("abc".index(name) for name in each.columns) for each in fit.measured]
+    assert cells_of_model(sets, sizes) <= 13
 
 
 @pytest.mark.parametrize("rho", ["1/1000", "1/25"])
@@ -236,11 +245,7 @@ def test_an_interrupt_of_a_computation_loses_nothing(monkeypatch: pytest.MonkeyP
     assert len(root.ask(Fit("1/100", rounds=1)).measured) == 1
 
 
-QUICK = (
-    (False, KeyboardInterrupt, 1),
-    (False, MemoryError, 2),
-    (True, KeyboardInterrupt, 2),
-)
+QUICK = ((False, KeyboardInterrupt, 1), (False, MemoryError, 2), (True, KeyboardInterrupt, 2))
 
 
 @pytest.mark.parametrize(
@@ -286,22 +291,6 @@ def test_a_fit_that_cannot_go_on_keeps_what_was_measured(
     assert root.privacy_loss().rho == spent.rho + more.cost.rho
 
 
-def test_equal_coins_give_equal_answers_bit_for_bit() -> None:
-    """What a replay compares: all noisy counts, and counts of the model on their grid."""
-    one, other = opened(), opened()
-    for query in (Fit("1/50", rounds=2), FromModel(PAIR), SampleRows(20), Measurements()):
-        assert one.ask(query) == other.ask(query)
-
-
-def test_the_model_stays_within_its_cells() -> None:
-    person = Synthetic(COLUMNS, rounds=4, max_cells=13)  # the columns alone have 4 + 4 + 5
-    fit = opened(person).ask(Fit("1/10"))
-    assert {len(each.columns) for each in fit.measured} == {1}
-    sizes = (4, 4, 5)
-    sets = [tuple("abc".index(name) for name in each.columns) for each in fit.measured]
-    assert cells_of_model(sets, sizes) <= 13
-
-
 def test_units_of_several_rows() -> None:
     table = Table({"who": np.arange(SIZE) // 2, **DATA}, privacy_unit="who", max_rows=2)
     person = Synthetic(COLUMNS, rounds=1, per=table.unit)
@@ -313,17 +302,8 @@ def test_units_of_several_rows() -> None:
         root.ask(FromModel(Count()))
 
 
-def test_a_filter_for_two_records_is_charged_four_times_the_loss() -> None:
-    """As for a Gaussian: losses and costs are those of one record."""
-    root = Queryable(
-        PERSON @ FiltCon(ZCDP(1), d_in=2), DATA, coins=SeededCoins(1), allow_seeded=True
-    )
-    fit = root.ask(Fit("1/10", rounds=1))
-    assert root.privacy_loss().rho == 4 * fit.cost.rho <= Fraction(4, 10)
-
-
-def test_a_filter_that_needs_noise_is_not_asked_for_less_in_the_middle_of_a_fit() -> None:
-    """`Dominated` takes a variance above 4; a fit whose first measurement has that keeps it."""
+def test_noise_does_not_become_too_small_in_the_middle_of_a_fit() -> None:
+    """A fit whose first measurement has a variance above 4 keeps one of 5 or more."""
     rule = GDPResidue("1e-7")
     person = Synthetic({"a": [0, 1, 2], "b": [0, 1, 2]}, rounds=6)
     root = Queryable(person @ FiltCon(ApproxDP(40, "1e-6"), rule=rule), DATA)
@@ -359,6 +339,10 @@ def test_other_queries_go_to_the_filter() -> None:
     noisy = root.ask(Launch(Gaussian(Count(), rho="1/100")))
     assert noisy == pytest.approx(SIZE, abs=60)
     assert root.ask(PrivacyLossQuery()) == ZCDP("1/100")
+    # What a replay compares: all noisy counts, and counts of the model on their grid.
+    one, other = opened(), opened()
+    for query in (Fit("1/50", rounds=2), FromModel(PAIR), SampleRows(20), Measurements()):
+        assert one.ask(query) == other.ask(query)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +369,7 @@ def test_wrong_queries_change_nothing(query: Any, text: str) -> None:
 
 def test_people_who_are_not_trusted_fit_one_round_a_message() -> None:
     root, large = opened(), opened(Synthetic(COLUMNS, max_cells=10**6))
-    with quickly():
+    with within_effort():
         for each, query in ((root, Fit(1)), (root, Fit(1, rounds=2)), (large, Fit(1, rounds=1))):
             with pytest.raises(QueryError, match="rounds=1"):
                 each.ask(query)
@@ -396,7 +380,7 @@ def test_people_who_are_not_trusted_share_the_steps_of_a_message() -> None:
     root = fitted()[0]
     spent = root.privacy_loss()
     wide = Synthetic([{f"c{each}": [0, 1]} for each in range(47)])
-    with quickly():
+    with within_effort():
         with pytest.raises(QueryError, match="at most 666666 rows of 3 columns"):
             root.ask(SampleRows(666_667))
         root.ask(SampleRows(400_000))
@@ -405,7 +389,7 @@ def test_people_who_are_not_trusted_share_the_steps_of_a_message() -> None:
         with pytest.raises(QueryError, match="one fit in a message"):
             root.ask(Fit("1/10", rounds=0))
     assert root.privacy_loss() == spent
-    with quickly(), pytest.raises(QueryError, match="fewer columns"):
+    with within_effort(), pytest.raises(QueryError, match="fewer columns"):
         Queryable(wide @ FiltCon(ZCDP(1)), {f"c{each}": [0] for each in range(47)}).ask(
             Fit("1/10", rounds=1)
         )
@@ -415,12 +399,9 @@ def test_people_who_are_not_trusted_compare_few_marginals() -> None:
     """The rows are counted for each."""
     names = [f"c{each}" for each in range(9)]
     root = opened(Synthetic({name: [0] for name in names}, [names]), data=dict.fromkeys(names, A))
-    with quickly(), pytest.raises(QueryError, match="among 511 marginals"):
+    with within_effort(), pytest.raises(QueryError, match="among 511 marginals"):
         root.ask(Fit("1/10", rounds=1))
     assert root.privacy_loss() == ZCDP(0)
-
-
-def test_rows_of_many_columns_are_fewer() -> None:
     names = [f"c{each}" for each in range(20)]
     root = opened(
         Synthetic({name: [0] for name in names}, [("c0",)]), data=dict.fromkeys(names, A[:9])

@@ -1,15 +1,21 @@
-"""Statistics from the table: the privacy unit and the unit of numbers are filled in."""
+"""The methods of a table, and the outline that describes it."""
 
+import datetime as dt
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from composition import FiltCon
+from curator.wire import WireError
+from curator.wire.outlines import about_of, outline_of
 from mechanisms import (
     Correlation,
     Count,
@@ -29,7 +35,9 @@ from mechanisms import (
     UnitSizes,
     Variance,
     column,
+    when,
 )
+from mechanisms.sampling.laws import DiscreteGaussian
 from mechanisms.tables.expressions.column_types import (
     BOOLEAN,
     TEXT,
@@ -39,6 +47,7 @@ from mechanisms.tables.expressions.column_types import (
     real,
 )
 from mechanisms.tables.front_door import unit_between
+from mechanisms.tables.outline import Outline
 from queryable import ZCDP, Queryable
 from queryable.statistics import IntegerStatistic
 
@@ -100,7 +109,8 @@ def test_groups_have_the_same_methods(visits: Table) -> None:
     assert grouped.count() == GroupBy(by, Count(per=per))
     assert grouped.count_units() == GroupBy(by, CountUnits(per=per))
     assert grouped.rows_per_unit([1]) == GroupBy(by, UnitSizes([1], per=per))
-    assert grouped.mean("hours", 0, 9, LONG) == GroupBy(by, Mean("hours", 0, 9, LONG, per=per))
+    mean = Mean("hours", 0, 9, LONG, unit="1/2", per=per)
+    assert grouped.mean("hours", 0, 9, LONG) == GroupBy(by, mean)
     assert grouped.histogram("state", ["CA"]) == GroupBy(by, Histogram("state", ["CA"], per=per))
     assert grouped.quantile("hours", "1/2", [1, 5]) == Quantiles(
         "hours", "1/2", [1, 5], by=by, per=per
@@ -213,3 +223,96 @@ def test_unknown_columns_are_said_at_once(visits: Table) -> None:
     assert visits.kind("hours").name == "integer"
     assert visits.kind(column("day").month()).name == "integer"
     assert attrs.evolve(visits.kind(column("hours") * 2), declared="").name == "float"
+
+
+ROWS = pa.table(
+    {
+        "person": [1, 2],
+        "paid": pa.array([Decimal("1.25"), Decimal("2.50")], pa.decimal128(8, 2)),
+        "weight": np.array([1.5, 2.5], np.float32),
+        "height": [1.5, 2.5],
+        "name": ["a", "b"],
+        "day": [dt.date(2024, 1, 1), dt.date(2024, 2, 1)],
+    }
+)
+RANGES = {"paid": (0, 100), "height": (0, 3)}
+
+
+def statistics(table: Any) -> list[Any]:
+    expressions = ("paid", "weight", "height", column("paid") + column("height"))
+    numbers = (*expressions, column("day").month(), column("person") * 2)
+    return [
+        table.count(column("name") == "a"),
+        *(table.sum(each, 0, 100) for each in numbers),
+        *(table.group_by({"name": ["a"]}).mean(each, -1, "5/2") for each in numbers),
+        table.std("weight", 0, 3),
+        table.histogram("name", ["a", "b"]),
+        table.median("height", [1, 2, 3]),
+        table.top("name", 1, ["a", "b"]),
+        table.regress("paid", "height", bounds=RANGES),
+    ]
+
+
+@pytest.mark.parametrize("units", [{}, {"privacy_unit": "person", "max_rows": 3, "max_groups": 2}])
+def test_equal_statistics(units: Any) -> None:
+    with Table(ROWS, seed=1, **units) as table:
+        outline = outline_of(about_of(table.columns, table.unit))
+        assert outline.unit == table.unit
+        assert statistics(outline) == statistics(table)
+
+
+def test_undeclared_columns(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("person,day,hours\n1,2024-01-31,2.5\n")
+    with Table(path, privacy_unit="person", max_rows=1) as table:
+        outline = outline_of(about_of(table.columns, table.unit))
+        for asked in ("hours", column("hours") * 2, column("day").month()):
+            assert outline.sum(asked, 0, 10) == table.sum(asked, 0, 10)
+        assert outline.count_units() == table.count_units()
+
+
+def test_a_wrong_column_is_named() -> None:
+    with Table(ROWS, seed=1) as table:
+        outline = outline_of(about_of(table.columns, table.unit))
+    assert repr(outline) == repr(table).replace("Table", "Outline")
+    for asked in ("heigth", column("heigth") + 1):
+        with pytest.raises((ValueError, TypeError, KeyError), match="height"):
+            outline.sum(asked, 0, 1)
+    with pytest.raises(TypeError, match="privacy_unit"):
+        outline.count_units()
+
+
+def test_another_description_is_refused() -> None:
+    good = about_of(Outline({}).columns, None)
+    assert outline_of(good).unit is None
+    for wrong in (
+        {"columns": {"age": "int"}},
+        {**good, "columns": ["age"]},
+        {**good, "columns": {"age": "integer"}, "kinds": {"age": "integer"}},
+        {**good, "columns": {"age": "integer"}, "kinds": {"age": {"step": "x"}}},
+        {**good, "privacy_unit": "person"},
+        {**good, "kinds": []},
+    ):
+        with pytest.raises(WireError, match="by hand"):
+            outline_of(wrong)
+
+
+def test_a_share_is_a_mean_of_truth_values(visits: Table) -> None:
+    """In halves, so that the middle of 0 and 1 is a unit: the noise is then half as large."""
+    share = visits.share(LONG)
+    holds = when(LONG).then(1).otherwise(0)
+    assert share == Mean(holds, 0, 1, unit="1/2", per=visits.unit)
+    assert share.public_name == f"Share({LONG.text})"
+    assert Mean(when(LONG).then(1).otherwise(2), 0, 1).public_name.startswith("Mean(when")
+    value = share.estimate(share(visits))
+    assert value == Count(LONG, per=visits.unit)(visits) / Count(per=visits.unit)(visits)
+    assert visits.mean("hours", 0, 8).unit == 1
+    noisy = np.array([200_000, 40_000], dtype=object)
+    low, high = share.informed(visits).interval(noisy, DiscreteGaussian(10_000), Fraction(1, 20))
+    assert 0.599 < low < 0.6 < high < 0.601  # truncation takes nothing from 0 and 1
+
+
+@pytest.mark.parametrize("name", ["mean", "sum", "std", "variance"])
+def test_swapped_bounds_are_named(visits: Table, name: str) -> None:
+    with pytest.raises(ValueError, match="give the lower first"):
+        getattr(visits, name)("paid", 100, 0)

@@ -294,8 +294,15 @@ def test_joined_tables_do_not_grow() -> None:
             wrong()
 
 
-def test_snapshots_are_dropped() -> None:
-    """The database has views of living tables only, and copies of files of these."""
+def test_snapshots_are_shared_and_dropped() -> None:
+    """So a filter and the filters in it share one copy."""
+    table = Table(AGES)
+    batch = table.batch(MORE)
+    assert table.append(batch) is table.append(batch)
+    assert table.append(batch).append(batch) is not table.append(batch)
+    assert table.batch(batch) is batch
+    assert Count()(table.append(batch, block=1)) == 5
+    # The database has views of living tables only, and copies of files of these.
     table = Table(AGES)
     for i in range(5):
         table = table.append({"who": ["x"], "age": [i]}, block=i)
@@ -306,16 +313,6 @@ def test_snapshots_are_dropped() -> None:
     assert Count()(table.append(MORE)) == 10
     views = root.fetch("SELECT count(*) FROM duckdb_views() WHERE view_name LIKE 'grown %'")
     assert views[0][0] <= 2
-
-
-def test_same_batch_gives_the_same_table() -> None:
-    """So a filter and the filters in it share one copy."""
-    table = Table(AGES)
-    batch = table.batch(MORE)
-    assert table.append(batch) is table.append(batch)
-    assert table.append(batch).append(batch) is not table.append(batch)
-    assert table.batch(batch) is batch
-    assert Count()(table.append(batch, block=1)) == 5
 
 
 def test_feeding_a_tree(tmp_path: Path) -> None:

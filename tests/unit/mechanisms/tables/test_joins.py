@@ -435,7 +435,7 @@ def test_joins_follow_one_another() -> None:
     assert Sum("z", 0, 9, per=again.unit).value(again) == 1 + 2 + 3
 
 
-def test_a_launch_on_joined_rows() -> None:
+def test_a_launch_on_joined_rows_is_charged_and_shown() -> None:
     """The filter charges as on any table, and the sensitivity counts the matches of a row."""
     table = Table({"zip": pa.array(["01"] * 50)})
     both = table.join(public={"zip": ["01", "01"], "y": [1, 2]}, on="zip", max_matches=2)
@@ -444,9 +444,6 @@ def test_a_launch_on_joined_rows() -> None:
     queryable = Queryable(FiltCon(ZCDP(1)), both)
     assert abs(int(queryable(Gaussian(statistic, rho=1))) - 100) < 40  # 20 standard deviations
     assert queryable.privacy_loss() == ZCDP(1)
-
-
-def test_trees_say_what_is_protected() -> None:
     table = Table({"zip": pa.array(["01"] * 50)})
     both = table.join(public={"zip": ["01", "01"], "y": [1, 2]}, on="zip", max_matches=2)
     queryable = Queryable(FiltCon(ZCDP(1)), both)
@@ -573,7 +570,7 @@ def test_a_join_by_other_keys_would_break_the_bound() -> None:
     assert counts == [100, 99]
 
 
-def test_a_collation_makes_no_two_keys_equal() -> None:
+def test_collations_make_no_keys_or_persons_equal() -> None:
     """Otherwise a row would have as many matches as the case of a public key has variants."""
     import ibis
 
@@ -584,10 +581,7 @@ def test_a_collation_makes_no_two_keys_equal() -> None:
         public = {"k": ["a", "A", "aa"], "y": [1, 2, 4]}
         both = Table(connection.table("data")).join(public=public, on="k")
         assert (Count().value(both), Sum("y", 0, 9).value(both)) == (3, 3)
-
-
-def test_a_person_of_a_database_is_told_apart_on_both_sides() -> None:
-    """One table ignores case and the other does not: no person's rows displace another's."""
+    # One table ignores case and the other does not: no person's rows displace another's.
     import ibis
 
     with quietly():

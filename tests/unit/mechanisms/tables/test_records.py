@@ -12,7 +12,7 @@ from composition import FiltCon, Individual
 from mechanisms import Count, Gaussian, Sum, Table, UnitSizes, column
 from mechanisms.tables import records as module
 from queryable import ZCDP, Queryable, QueryError
-from tests.attacks.test_cascading_accounts import Silent
+from tests.attacks.test_individual import Silent
 
 ROWS, PEOPLE = 60, 9
 RANDOM = np.random.default_rng(5)
@@ -59,6 +59,9 @@ def statistics(table: Any) -> list[Any]:
             table.count_units(OLD),
             UnitSizes([1, 3], per=table.unit),
             table.group_by({"city": ["a", "b", "c"]}).count_units(OLD),
+            table.per_unit("sum", "age", 0, 50, OLD).sum(),
+            table.per_unit("max", "cost", -5, 5, unit="1/8").histogram(bins=[-5, 0, 3]),
+            table.group_by({"city": ["a", "b", "c"]}).per_unit("mean", "age", 0, 50).sum(),
         ]
     return found
 
@@ -111,6 +114,14 @@ def test_sums_of_more_than_64_bits_are_exact() -> None:
         added = paid.contributions(table.records())
         assert sorted(added.squares.tolist()) == [25, 49, (3 * 2**62 - 9) ** 2]
         assert paid.value(added.among(np.ones(3, dtype=bool))) == 3 * 2**62 - 7
+    # A unit of 64 characters or more is compared by its digest.
+    names = ["x" * 63, "x" * 64, "x" * 64 + "y", "é" * 40]
+    table = Table({"who": names, "age": [1] * 4}, privacy_unit="who", max_rows=2)
+    records = table.records()
+    later = table.append({"who": [*names, "new"], "age": [2] * 5}).records(records)
+    assert (records.count, later.count) == (4, 5)
+    added = Count(per=table.unit).contributions(later)
+    assert sorted(added.squares.tolist()) == [1, 4, 4, 4, 4]
 
 
 def test_sums_of_some_records_are_those_of_a_table_of_them(options: Any) -> None:
@@ -153,6 +164,13 @@ def test_children_read_the_rows_of_their_records(options: Any) -> None:
             each.release(table.mean("age", 0, 90), loss=ZCDP(4)).estimate for each in (child, whole)
         ]
         assert found[0] == found[1]
+    # A rare predicate costs only those who satisfy it.
+    with opened(FRAME, options) as table:
+        mine = Queryable(Individual("1/1000"), table)
+        for age in range(30):
+            mine.launch(Gaussian(table.count(column("age") == age), scale=150))
+        assert mine.privacy_loss() == ZCDP("1/1000")
+        assert "could pay" in mine.release(table.count(OLD), loss=ZCDP("1/2000")).title
 
 
 @pytest.fixture
@@ -179,16 +197,6 @@ def test_other_sources(kind: str, csv: Path, options: Any) -> None:
     assert records.step("age") == table.step("age")
 
 
-def test_a_launch_through_a_filter_of_records(options: Any) -> None:
-    """A rare predicate costs only those who satisfy it."""
-    with opened(FRAME, options) as table:
-        mine = Queryable(Individual("1/1000"), table)
-        for age in range(30):
-            mine.launch(Gaussian(table.count(column("age") == age), scale=150))
-        assert mine.privacy_loss() == ZCDP("1/1000")
-        assert "could pay" in mine.release(table.count(OLD), loss=ZCDP("1/2000")).title
-
-
 def test_sums_longer_than_64_bits(options: Any) -> None:
     """Of units with several rows near the ends of 64 bits, of both signs."""
     large = FRAME.assign(age=np.where(FRAME["age"] > 40, 2**62, -(2**62)))
@@ -199,9 +207,6 @@ def test_sums_longer_than_64_bits(options: Any) -> None:
         active = np.arange(records.count) % 2 > 0
         assert asked(added.among(active)) == asked(records.among(active))
         assert all(type(each) is int and each % 2**124 == 0 for each in added.squares.tolist())
-
-
-def test_an_empty_table(options: Any) -> None:
     with opened(FRAME.iloc[:0], options) as table:
         records = table.records()
         assert records.count == 0
@@ -248,14 +253,3 @@ def test_records_keep_their_numbers_when_rows_arrive(options: Any) -> None:
         assert grown.records(records).recorded.parts == records.recorded.parts
         with pytest.raises(ValueError, match="does not go on"):
             table.records(records)
-
-
-def test_units_of_long_texts_are_told_apart() -> None:
-    """A unit of 64 characters or more is compared by its digest."""
-    names = ["x" * 63, "x" * 64, "x" * 64 + "y", "é" * 40]
-    table = Table({"who": names, "age": [1] * 4}, privacy_unit="who", max_rows=2)
-    records = table.records()
-    later = table.append({"who": [*names, "new"], "age": [2] * 5}).records(records)
-    assert (records.count, later.count) == (4, 5)
-    added = Count(per=table.unit).contributions(later)
-    assert sorted(added.squares.tolist()) == [1, 4, 4, 4, 4]

@@ -1,6 +1,7 @@
 """Declared sensitivities hold for random tables and every kind of neighbour, however rows lie."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -29,6 +30,8 @@ from mechanisms import (
     Variance,
     column,
 )
+from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.operands import PerUnit
 from queryable.statistics import IntegerStatistic
 from tests.engines import ENGINES, FEW, opened
 
@@ -82,6 +85,15 @@ def statistics(per: PrivacyUnit | None) -> Iterator[IntegerStatistic]:
         yield UnitSizes([1, 3], column("g") != "b", per=per)
         yield GroupBy({"g": ["a", "b", "c"]}, CountUnits(per=per))
         yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, UnitSizes([1, 2], per=per))
+        sums = PerUnit("sum", "x", Fraction(-1), Fraction(3), Fraction(1, 100), column("n") > 0)
+        lows, means = (PerUnit(how, "n", Fraction(-3), Fraction(5)) for how in ("min", "mean"))
+        yield Sum(sums, -1, 3, unit="0.01", per=per)
+        yield Count(Column(lows) >= 1, per=per)
+        yield Quantile(means, "1/3", [0, 2, 4], Column(means) != 1, per=per)
+        yield GroupBy({"g": ["a", "c"], "day": [0, 1]}, Mean(means, -3, 5, per=per))
+        yield GroupBy(pairs, Histogram(sums, bins=[-1, 0, 0.5, 4], per=per))
+        yield Quantiles(lows, ["1/4", "1/2"], [0, 1], by={"g": ["a", "c"]}, per=per)
+        yield GroupBy([{"g": ["a", "b"]}, Keys.bins(lows, [-3, 0, 2])], Count(per=per))
 
 
 def table(rows: Rows, **options: Any) -> Table:
@@ -154,7 +166,6 @@ def test_the_order_of_rows_is_nothing(rows: Rows, per: PrivacyUnit, data: st.Dat
 @settings(max_examples=40)
 @given(data=st.data())
 def test_more_neighbours(test: Any, strategies: Any, data: st.DataObject) -> None:
-    """The same in many more examples."""
     test.hypothesis.inner_test(*(data.draw(each) for each in strategies), data)
 
 

@@ -41,8 +41,8 @@ from mechanisms.tables.expressions.operands import Literal, When
 from mechanisms.tables.expressions.predicates import And, Comparison, Or, where_field
 from mechanisms.tables.quantiles.choices import PrivateQuantiles
 from mechanisms.tables.requests.request import Bins, Categories, Combinations
+from mechanisms.tables.requests.signed import signed
 from mechanisms.tables.statistics.releases import Release
-from mechanisms.tables.statistics.signed import signed
 from queryable import ZCDP, PureDP, Statistic
 from tests.wrong import EITHER, Row, named, rows, starred
 
@@ -138,6 +138,10 @@ def condition(given: Any) -> object:
     return When(((given, "age"),), None)
 
 
+def cases(given: Any) -> object:
+    return When(given, "age")
+
+
 ROWS: list[Row] = [
     # opening
     (TypeError, "progress", lambda given: Table(ONES, progress=given), ["yes", 1, None]),
@@ -152,7 +156,7 @@ ROWS: list[Row] = [
         ["s3://a/b.parquet", "https://example.org/a.csv"],
     ),
     (ValueError, "download the file first", Table, ["hf://datasets/a/b.parquet"]),
-    (ValueError, "should end in", Table, ["people.xlsx"]),
+    (ValueError, "should end in", Table, ["people.txt"]),
     (TypeError, "source is a list", Table, [[1, 2]]),
     (ValueError, "two have the same name, ignoring case", Table, [{"a": [1], "A": [2]}]),
     (ValueError, "privacy_unit", table, [{"max_rows": 3}, {"keep": "age"}]),
@@ -194,6 +198,7 @@ ROWS: list[Row] = [
     (TypeError, PARENTHESES, lambda given: x >= 1 & given < 3, [y]),
     (TypeError, PARENTHESES, lambda given: (x >= 1) & given, [y]),
     # a text of an analyst may have anything there; it would fail when rows are read
+    (ValueError, "cases is empty", cases, [(), []]),
     (TypeError, "a condition is", condition, [age, Literal(1), "age", True, None, Count()]),
     # its == makes a predicate, so a column cannot be looked up
     (TypeError, "unhashable", hash, [age]),
@@ -234,10 +239,17 @@ ROWS: list[Row] = [
         starred(Keys.months, "day"),
         [MONTHS],
     ),
+    (TypeError, "first is .*a year", starred(Keys.years, "day"), [("x", 1), (0, 1), (True, 1)]),
+    (TypeError, "last is .*a date", starred(Keys.weeks, "day"), [("2024-01-01", "2024")]),
+    (ValueError, "not be after last", starred(Keys.years, "day"), [(2, 1)]),
+    (ValueError, "nearer to last", starred(Keys.weeks, "day"), [("0001-01-01", "9999-01-01")]),
+    (TypeError, "give either edges", starred(Keys.bins, "x"), [(5,), (5, 0), ([0, 1], 0, 1)]),
+    (ValueError, "lower should be below upper", starred(Keys.bins, "x"), [(5, 1, 0), (5, 1, 1)]),
+    (ValueError, "bins at most", starred(Keys.bins, "x"), [(10**6, 0, 1)]),
     (TypeError, "give either bins", named(Histogram, "age"), [{}]),
     (TypeError, "give either bins", named(Histogram, "age", [1]), [{"bins": [1, 2]}]),
     (ValueError, "ascending", histogram, [[1], [2, 1], [1, 1]]),
-    (TypeError, "bins is", histogram, [["a", "b"], [False, True], [1, DAY], 5]),
+    (TypeError, "bins is", histogram, [["a", "b"], [False, True], [1, DAY], 5, "x"]),
     (ValueError, "categories is", starred(Keys, "age"), [([],), ([1, 1],)]),
     (TypeError, "name the columns", keys_of, [(PUBLIC,)]),
     (ValueError, "no row without a missing cell", keys_of, [({"a": [None]}, "a")]),

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from composition import ConComp, FiltCon
+from composition import ConComp
 from mechanisms import Gaussian, Laplace, SparseVector
 from queryable import (
     FDP,
@@ -17,10 +17,8 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
-    Ask,
     Coins,
     InteractiveMechanism,
-    Launch,
     Measurement,
     PrivacyClaimError,
     PureDP,
@@ -112,14 +110,29 @@ def test_the_witness_replays() -> None:
     p, q = (view_law(TwoRounds(), x, witness.adversary) for x in (witness.x, witness.x_prime))
     assert hockey_stick(p, q, nats(2)) > F(1, 10)
     assert "ask 'next'" in str(verdict)
+    # The least epsilon that holds is reported.
+    verdict = audit(Response(3, stated=2), BITS)
+    witness = verdict.witness
+    assert witness is not None
+    assert len(witness.views) == 1
+    assert witness.epsilon == nats(3)
+    assert "witness: the event that the answers are" in str(verdict)
 
 
-def test_the_least_epsilon_of_all_adversaries_is_reported() -> None:
-    """A refuted claim of pure DP reports the least epsilon that holds."""
+def test_all_adversaries_directions_and_pairs_are_checked() -> None:
     verdict = audit(PadReveal(3), BITS, claim=PureDP(1), **ASKS)
     assert {finding.epsilon for finding in verdict.findings} == {nats(3)}
     assert f"the least epsilon at that delta is {shown(nats(3))}" in str(verdict)
     assert audit(PadReveal(3), BITS, claim=PureDP(nats(3)), **ASKS).holds
+    # Only its view is examined: asking for the key twice reveals nothing.
+    claim = PureDP("1/2")
+    assert audit(PadReveal(3), BITS, claim=claim, adversary=script("key", "key")).holds
+    assert audit(PadReveal(3), BITS, claim=claim, adversary=script("sum", "key")).refuted
+    for pairs in ([(0, 0), (0, 1)], [(1, 0), (1, 1)]):
+        verdict = audit(OneSided(), pairs)
+        assert verdict.refuted
+        assert (verdict.witness.x, verdict.witness.x_prime) == (1, 0)  # type: ignore[union-attr]
+    assert audit(OneSided(), [(0, 0), (1, 1)]).holds
 
 
 @pytest.mark.parametrize("rho", [F(1001, 1000), F(999, 1000)])
@@ -143,16 +156,6 @@ def test_a_claim_is_a_loss(claim: Any) -> None:
         audit(PadReveal(3), BITS, claim=claim, **ASKS)
 
 
-def test_the_witness_of_a_measurement_is_an_event() -> None:
-    """The least epsilon that holds is reported."""
-    verdict = audit(Response(3, stated=2), BITS)
-    witness = verdict.witness
-    assert witness is not None
-    assert len(witness.views) == 1
-    assert witness.epsilon == nats(3)
-    assert "witness: the event that the answers are" in str(verdict)
-
-
 @attrs.frozen
 class OneSided(Measurement):
     """Answers True only if the bit is set, and then with probability 1/10."""
@@ -162,15 +165,6 @@ class OneSided(Measurement):
 
     def release(self, dataset: Any, coins: Coins) -> Any:
         return bool(dataset) and coins.draw(UniformBelow(10)) == 0
-
-
-def test_both_directions_and_every_pair_are_checked() -> None:
-    """One direction of one pair suffices to refute a claim."""
-    for pairs in ([(0, 0), (0, 1)], [(1, 0), (1, 1)]):
-        verdict = audit(OneSided(), pairs)
-        assert verdict.refuted
-        assert (verdict.witness.x, verdict.witness.x_prime) == (1, 0)  # type: ignore[union-attr]
-    assert audit(OneSided(), [(0, 0), (1, 1)]).holds
 
 
 @pytest.mark.parametrize("mechanism", [Laplace(COUNT, epsilon=1), Gaussian(COUNT, rho="1/2")])
@@ -192,20 +186,10 @@ def test_noise_in_other_measures() -> None:
     gaussian = Gaussian(COUNT, rho="1/2")
     assert audit(gaussian, BITS, claim=gaussian.privacy_map(1, RDP.at(2, 8))).holds
     assert audit(gaussian, BITS, claim=RDP(2, "0.999")).refuted
-
-
-def test_tails_beyond_the_slack_prove_nothing() -> None:
-    """With a coarse tail a true claim is neither proved nor refuted; both bounds are shown."""
+    # With a coarse tail a true claim is neither proved nor refuted; both bounds are shown.
     verdict = audit(Laplace(COUNT, epsilon=1), BITS, tail="1/100")
     assert verdict.outcome is Outcome.NOT_REFUTED
     assert "is between 0 and" in str(verdict)
-
-
-def test_one_adversary_instead_of_all() -> None:
-    """Only its view is examined: asking for the key twice reveals nothing."""
-    claim = PureDP("1/2")
-    assert audit(PadReveal(3), BITS, claim=claim, adversary=script("key", "key")).holds
-    assert audit(PadReveal(3), BITS, claim=claim, adversary=script("sum", "key")).refuted
 
 
 @attrs.frozen
@@ -230,15 +214,6 @@ def test_infinite_noise_cannot_be_searched_but_an_adversary_can_be_named() -> No
     assert audit(Noisy(), BITS, adversary=script("?", "?"), tail="1e-3").refuted
 
 
-def test_a_filter_under_audit() -> None:
-    """It keeps its budget for all launches and interleavings; half the budget is refuted."""
-    queries = (Launch(reader(3)), Launch(Response(2)), Ask(0, "read"))
-    mechanism = FiltCon(PureDP(nats(3) + nats(2)))
-    assert audit(mechanism, BITS, queries=queries, horizon=4).holds
-    half = PureDP((nats(3) + nats(2)) / 2)
-    assert audit(mechanism, BITS, queries=queries, horizon=4, claim=half).refuted
-
-
 @attrs.frozen
 class Endless(Law[int]):
     """A fair coin that cannot be enumerated."""
@@ -259,7 +234,6 @@ class Opaque(Measurement):
 
 
 def test_what_cannot_be_enumerated_is_sampled() -> None:
-    """Only the false claim is refuted, and the report states the confidence."""
     options: dict[str, Any] = {"samples": 4000, "coins": SeededCoins(7)}
     true = audit(Opaque(), BITS, **options)
     assert true.outcome is Outcome.NOT_REFUTED
@@ -272,7 +246,6 @@ def test_what_cannot_be_enumerated_is_sampled() -> None:
 
 
 def test_the_profile_of_every_measure_is_implied() -> None:
-    """The points of a claim are its conversions; for GDP they are its profile."""
     for claim in (ZCDP("1/2"), RDP(4, 1), GDP(1), ApproxZCDP("1/2", F(1, 100))):
         points = points_of(claim)
         assert len(points) >= len(DELTAS)
@@ -317,11 +290,14 @@ def test_an_incomplete_audit_is_refused(given: Any, message: str) -> None:
 
 
 def test_queries_that_are_never_legal_are_reported() -> None:
-    """The verdict names a misspelt query."""
     verdict = audit(PadReveal(3), BITS, queries=("key", "sums", "sum"), horizon=2)
     assert verdict.holds
     assert "3 queries, horizon 2; never legal: 'sums'" in str(verdict)
     assert "never" not in str(audit(PadReveal(3), BITS, **ASKS))
+    # After the bit is revealed no query is asked; queries are not reported as illegal.
+    verdict = audit(Blunt(), BITS, queries=("?",), horizon=2)
+    assert verdict.refuted
+    assert "never legal" not in str(verdict)
 
 
 @pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, "1/2"), ZCDP(1), RDP(2, 1), GDP(1)])
@@ -368,13 +344,6 @@ class Blunt(InteractiveMechanism[Any]):
 
     def step(self, state: Any, query: Any, coins: Coins = SYSTEM) -> tuple[Any, Any]:
         return None, None
-
-
-def test_an_opening_that_reveals_the_bit_needs_no_query() -> None:
-    """After the bit is revealed no query is asked; queries are not reported as illegal."""
-    verdict = audit(Blunt(), BITS, queries=("?",), horizon=2)
-    assert verdict.refuted
-    assert "never legal" not in str(verdict)
 
 
 @attrs.frozen

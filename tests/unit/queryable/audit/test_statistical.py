@@ -1,6 +1,8 @@
-"""Audits by samples. Seeds are fixed; over fresh seeds, false alarms are at most 1 - confidence."""
+"""Statistical audits, and their pictures."""
 
+import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -8,10 +10,13 @@ import numpy as np
 import pytest
 
 from mechanisms import Gaussian, Laplace
-from queryable import ZCDP, PureDP, SeededCoins, Statistic
-from queryable.audit import audit
+from queryable import GDP, ZCDP, ApproxZCDP, Ask, Launch, Launched, PureDP, SeededCoins, Statistic
+from queryable.audit import HockeyStick, audit, trade_off, view_law, worst_case
+from queryable.audit.picture import guarantees_of, picture_of_adversary, picture_of_loss
 from queryable.audit.statistical import choose, clopper_pearson, separate
+from queryable.audit.views.strategies import Strategy, StrategyNode
 from queryable.losses.conversions import log_up
+from tests.audit.toys import PadReveal, Response, nats, script
 
 F = Fraction
 CELLS = Statistic(np.array, l1=1, l2=1, shape=(4,))
@@ -34,11 +39,18 @@ def test_clopper_and_pearson_against_60_digits(count: int, trials: int) -> None:
     assert close < binomial_tail(count, trials, above, upper=False) <= level
 
 
-def test_bounds_of_empty_and_full_counts() -> None:
-    """A count of 0 has a positive upper bound; a full count has upper bound 1."""
+def test_bounds_are_valid_and_coincidences_refute_nothing() -> None:
     assert clopper_pearson(0, 100, 1e-2)[0] == 0
     assert clopper_pearson(100, 100, 1e-2)[1] == 1
     assert 0 < clopper_pearson(0, 100, 1e-2)[1] < F(1, 20)
+    # Views that never repeat separate the samples perfectly, but not the datasets.
+    rng = np.random.default_rng(3)
+    p, q = ([(f"{x:.12f}",) for x in rng.normal(size=2000)] for _ in range(2))
+    assert separate(p, q, [(F(0), F(0))], 1e-3).delta == 0
+    rng = np.random.default_rng(4)
+    p, q = ([(bool(x),) for x in rng.random(20_000) < chance] for chance in (0.75, 0.25))
+    found = separate(p, q, [(F(0), F(0))], 1e-3)
+    assert log_up(F(3)) * F(85, 100) < found.epsilon < log_up(F(3))
 
 
 def test_the_event_is_where_the_ratio_is_largest() -> None:
@@ -57,10 +69,7 @@ def test_the_event_is_where_the_ratio_is_largest() -> None:
     )
     assert (0.0, 3.0, 0.0) in numbers
     assert (0.0, -3.0, 0.0) not in numbers
-
-
-def test_the_discriminant_sees_what_no_coordinate_shows() -> None:
-    """Only both numbers together distinguish x from x'."""
+    # Only both numbers together distinguish x from x'.
     rng = np.random.default_rng(2)
     common = rng.normal(size=(2, 4000, 1)) * 50
     noise = rng.normal(size=(2, 4000, 2))
@@ -69,21 +78,6 @@ def test_the_discriminant_sees_what_no_coordinate_shows() -> None:
     found = separate(p, q, [(F(1, 2), F(0))], 1e-3)
     assert "discriminant" in str(found.event)
     assert found.epsilon > F(1, 2)
-
-
-def test_coincidences_in_the_learning_sample_refute_nothing() -> None:
-    """Views that never repeat separate the samples perfectly, but not the datasets."""
-    rng = np.random.default_rng(3)
-    p, q = ([(f"{x:.12f}",) for x in rng.normal(size=2000)] for _ in range(2))
-    assert separate(p, q, [(F(0), F(0))], 1e-3).delta == 0
-
-
-def test_the_lower_bound_on_epsilon_is_valid_and_close() -> None:
-    """For a response at odds 3 the lower bound on epsilon is below ln 3 and close to it."""
-    rng = np.random.default_rng(4)
-    p, q = ([(bool(x),) for x in rng.random(20_000) < chance] for chance in (0.75, 0.25))
-    found = separate(p, q, [(F(0), F(0))], 1e-3)
-    assert log_up(F(3)) * F(85, 100) < found.epsilon < log_up(F(3))
 
 
 @pytest.mark.parametrize(
@@ -122,3 +116,76 @@ def test_testing_on_the_learning_sample_raises_false_alarms() -> None:
         clopper_pearson(sum(view in fluke for view in views), 400, 0.01) for views in (p, q)
     )
     assert at_least > at_most
+
+
+P, Q = (view_law(Response(3), bit, script()) for bit in (1, 0))
+LEAKY = tuple(view_law(Response(3, delta="1/10"), bit, script()) for bit in (1, 0))
+
+
+def lines(axes: Any) -> dict[str, Any]:
+    return {line.get_label(): line for line in axes.lines}
+
+
+def test_the_exact_curve_is_drawn() -> None:
+    curve, profile = picture_of_loss(PureDP(nats(3)).to(GDP), P, Q).axes
+    drawn = lines(curve)
+    assert [tuple(knot) for knot in drawn["exact"].get_xydata()] == [
+        (float(a), float(f)) for a, f in trade_off(P, Q)
+    ]
+    claimed, exact = (lines(profile)[name].get_ydata() for name in ("claimed", "exact"))
+    assert np.all(claimed >= exact - 1e-12)
+    _, profile = picture_of_loss(PureDP("1/2"), P, Q).axes
+    claimed, exact = (lines(profile)[name].get_ydata() for name in ("claimed", "exact"))
+    assert np.any(claimed < exact - 0.1)
+    p, q = {0: F(1, 10), 1: F(9, 10)}, {1: F(1)}
+    for axes in picture_of_loss(ZCDP(1), p, q).axes:
+        assert {"exact, x from x'", "exact, x' from x"} <= lines(axes).keys()
+
+
+@pytest.mark.parametrize(
+    ("claim", "least"),
+    [(PureDP(1), 0), (ZCDP("1/2"), 0), (GDP(1), 0), (ApproxZCDP("1/2", "1/100"), F(1, 100))],
+)
+def test_every_measure_has_guarantees(claim: Any, least: Any) -> None:
+    """Epsilons increase, and no delta is below the claim's own."""
+    points = guarantees_of(claim)
+    assert points == sorted(points)
+    assert all(delta >= least for _, delta in points)
+
+
+@pytest.mark.parametrize("name", ["loss.png", pytest.param("loss.svg", marks=pytest.mark.slow)])
+def test_pictures_are_saved(tmp_path: Path, name: str) -> None:
+    """The suffix selects the format; the background is transparent."""
+    figure = picture_of_loss(ZCDP("1/2"), *LEAKY, path=tmp_path / name)
+    assert (tmp_path / name).stat().st_size > 1000
+    assert figure.get_facecolor()[3] == 0
+
+
+def test_the_tree_shows_what_is_asked_and_answered() -> None:
+    """The tree has both questions of the pad, and a leaf for every pair of answers."""
+    worst = worst_case(PadReveal(3), 0, 1, ("key", "sum"), 2, HockeyStick(0))
+    (axes,) = picture_of_adversary(worst.adversary).axes
+    texts = [text.get_text() for text in axes.texts]
+    assert texts.count("stop") == 4
+    assert texts.count("True") == texts.count("False") == 3
+    assert {"start", "'key'", "'sum'"} <= set(texts)
+    wide = StrategyNode(branches=tuple((answer, StrategyNode()) for answer in range(100)))
+    with pytest.raises(ValueError, match="100 leaves are too many"):
+        picture_of_adversary(Strategy(wide))
+
+
+def test_messages_are_shortened(tmp_path: Path) -> None:
+    asked = StrategyNode(Ask(0, Ask(2, "read")), ((True, StrategyNode()),))
+    root = StrategyNode(
+        branches=((None, StrategyNode(Launch(Response(3)), ((Launched(0, None), asked),))),)
+    )
+    figure = picture_of_adversary(Strategy(root), tmp_path / "tree.png")
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert {"0: 2: 'read'", "launched 0"} <= texts
+    assert any(text.startswith("launch Response(") for text in texts)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"\.\[plot\]"):
+        picture_of_loss(PureDP(1), P, Q)

@@ -10,7 +10,7 @@ import pytest
 from composition import FiltCon, OdomCon
 from queryable import Coins, PureDP, SeededCoins
 from queryable.conversation.recalling import DifferentAnswerError, Recall, Unplayed, noticing
-from queryable.effort import is_quick, quickly
+from queryable.effort import is_quick, within_effort
 from queryable.errors import QueryError
 from queryable.messages import Failed, Launched
 from tests.strategies import RandomBits, RandomWord
@@ -50,6 +50,13 @@ def test_a_lazy_state_is_run_once() -> None:
     assert lazy.played() == lazy.played() == 3
     assert mechanism.runs == ["init"]
     assert repr(lazy) == "Unplayed(Counted, messages=3)"
+    mechanism = Counted()
+    lazy, _ = logged(mechanism, 2)
+    after, other = (
+        lazy.asked("bits", coins(place), mechanism.step(2, "bits", coins(place)())[1])
+        for place in (3, 4)
+    )
+    assert (lazy.played(), after.played(), other.played()) == (2, 3, 3)
 
 
 @attrs.frozen
@@ -65,9 +72,15 @@ class Long(Counted):
 def test_what_is_run_again_may_take_long() -> None:
     """The owner may have asked it. An analyst who asks next would otherwise lose the child."""
     lazy, _ = logged(Long(), 2)
-    with quickly():
+    with within_effort():
         assert lazy.played() == 2
         assert is_quick()
+    # So that the data may read for several queries at once.
+    mechanism = Counted()
+    lazy, _ = logged(mechanism, 70)
+    told: list[tuple[Any, int]] = []
+    assert lazy.played(lambda data, queries: told.append((data, len(queries)))) == 70
+    assert told == [([1], 64), ([1], 6)]
 
 
 def test_each_message_that_is_run_again_is_noticed() -> None:
@@ -80,25 +93,6 @@ def test_each_message_that_is_run_again_is_noticed() -> None:
     assert len(noticed) == 3
     logged(Counted(), 3)[0].played()
     assert len(noticed) == 3
-
-
-def test_what_is_run_again_is_announced_some_at_a_time() -> None:
-    """So that the data may read for several queries at once."""
-    mechanism = Counted()
-    lazy, _ = logged(mechanism, 70)
-    told: list[tuple[Any, int]] = []
-    assert lazy.played(lambda data, queries: told.append((data, len(queries)))) == 70
-    assert told == [([1], 64), ([1], 6)]
-
-
-def test_an_earlier_state_keeps_its_own_messages() -> None:
-    mechanism = Counted()
-    lazy, _ = logged(mechanism, 2)
-    after, other = (
-        lazy.asked("bits", coins(place), mechanism.step(2, "bits", coins(place)())[1])
-        for place in (3, 4)
-    )
-    assert (lazy.played(), after.played(), other.played()) == (2, 3, 3)
 
 
 def test_a_run_that_was_interrupted_is_run_again_from_its_start() -> None:
@@ -139,9 +133,6 @@ def test_a_recall_runs_no_mechanism_that_may_read_data() -> None:
     assert recall.started(RandomWord(), [1], coins(0))[1] == 5
     assert recall.starts(FiltCon(PureDP(1)))
     assert recall.started(mechanism, [1], coins(0)) is None
-
-
-def test_a_recall_says_which_child_was_retired() -> None:
     recall = Recall(Failed(), operator.eq, 2)
     assert [recall.retires(depth) for depth in (1, 2, 3)] == [False, True, False]
 

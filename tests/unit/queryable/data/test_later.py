@@ -29,7 +29,6 @@ LOOKS: tuple[Callable[[Any], Any], ...] = (
 
 @pytest.mark.parametrize("look", LOOKS, ids=range(len(LOOKS)))
 def test_nobody_looks_at_it(look: Callable[[Any], Any]) -> None:
-    """Each way raises, and the error and the repr say nothing of the value."""
     secret = Later.of(4711)
     with pytest.raises(TypeError) as raised:
         look(secret)
@@ -45,6 +44,10 @@ def test_it_equals_itself_alone() -> None:
     assert len({one, other}) == 2
     assert copy.copy(one) is copy.deepcopy(one) is one
     assert Later.of(one) is one
+    later = Later.of(1)
+    for value in (later, [later], (1, (later,)), {"a": [later]}, Data(None, later), Data.of(3)):
+        assert holds_later(value)
+    assert not holds_later((1, "a", {"b": [2.0]}))
 
 
 def test_it_is_made_once_of_what_it_needs() -> None:
@@ -86,10 +89,3 @@ def test_what_could_not_be_made_is_tried_again() -> None:
     with pytest.raises(KeyboardInterrupt):
         made(later)
     assert made(later) == 3
-
-
-def test_it_is_found_in_answers() -> None:
-    later = Later.of(1)
-    for value in (later, [later], (1, (later,)), {"a": [later]}, Data(None, later), Data.of(3)):
-        assert holds_later(value)
-    assert not holds_later((1, "a", {"b": [2.0]}))

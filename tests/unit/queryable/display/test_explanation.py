@@ -1,3 +1,11 @@
+"""Explanations and ledgers of a running mechanism."""
+
+import csv
+import json
+from fractions import Fraction
+from io import StringIO
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 import pytest
@@ -5,6 +13,7 @@ import pytest
 from composition import (
     Blocks,
     ConComp,
+    ExPost,
     FiltCon,
     FiltSeq,
     GDPResidue,
@@ -16,7 +25,6 @@ from composition import (
     Whitehouse2023,
     filter_of,
 )
-from composition.rules import Basic
 from mechanisms import (
     Count,
     Gaussian,
@@ -31,17 +39,21 @@ from queryable import (
     ZCDP,
     ApproxDP,
     ApproxZCDP,
+    MechanismFault,
     Postprocessed,
     PureDP,
     Queryable,
+    QueryRefusedError,
     Statistic,
     UserLevel,
     explain,
 )
 from queryable.display.explanation import in_words
+from queryable.display.ledger import LedgerRows
+from queryable.display.spreadsheet import as_csv, as_html, float_up
 from queryable.losses import Dominated
 from tests.laws.subjects import SUBJECTS
-from tests.strategies import Courier, Toy
+from tests.strategies import Courier, Faulty, Toy, raising
 
 BUDGET = ApproxDP(1, "1e-6")
 ODOMETER = OneSidedMixtureOdometer("1e-6", 1)
@@ -65,6 +77,7 @@ THEOREMS = [
     (ConComp([Toy(), Toy()]), "Vadhan, Wang 2021"),
     (ConComp([Toy(), Toy()], delta="1e-6"), "Theorem 1.8"),
     (Universal(PureDP(1)), "Lemma 4.7"),
+    (ExPost(PureDP(1)), "ex-post accounting interleaves"),
     (Postprocessed(FiltCon(PureDP(1)), Courier()), "Theorem 2.17"),
     (Gaussian(Count(), scale=10), "Canonne, Kamath, Steinke 2020, Theorem 14"),
     (SparseVector(1, 1), "Dwork, Roth 2014"),
@@ -95,6 +108,12 @@ def test_an_undocumented_mechanism_has_a_claim_and_no_theorem() -> None:
     text = " ".join(explain(Toy()).split())
     assert "PureDP(epsilon=0.1)" in text
     assert "no theorem is named; the author of the mechanism vouches for the claim" in text
+
+    class Mute(Toy):
+        def guarantee(self) -> Any:
+            raise ValueError("no")
+
+    assert "no theorem is named" in " ".join(explain(Mute()).split())
 
 
 def test_a_running_mechanism_is_explained_with_its_account_and_children() -> None:
@@ -133,26 +152,17 @@ def test_losses_in_words(loss: Any, said: str) -> None:
     assert said in in_words(loss)
 
 
-def test_a_budget_for_several_records_names_their_number() -> None:
+def test_explanations_name_numbers_and_conditions() -> None:
     assert "removing 3 records" in " ".join(explain(FiltCon(PureDP(1), d_in=3)).split())
-
-
-def test_a_guarantee_that_fails_is_left_out() -> None:
-    class Mute(Toy):
-        def guarantee(self) -> Any:
-            raise ValueError("no")
-
-    assert "no theorem is named" in " ".join(explain(Mute()).split())
-
-
-def test_a_custom_rule_is_explained_with_the_theorem_of_its_author() -> None:
-    class Mine(Basic):
-        """As Basic."""
-
-        vouched_for = "Somebody 2025, Theorem 7"
-
-    text = " ".join(explain(FiltCon(PureDP(1), Mine())).split())
-    assert "Somebody 2025, Theorem 7 (the word of the author of Mine" in text
+    events = TreeCounter(Count(), epsilon=1, horizon=4)
+    said = " ".join(explain(ConComp([COUNTER, events])).split())
+    assert "Guaranteed: nothing. these data protect single records" in said
+    # What one learns below a filter may be more if questions depend on other answers.
+    q = Queryable(FiltCon(PureDP(1)), [1])
+    words = "neither questions nor batches depend on answers about them from elsewhere"
+    assert words in " ".join(q(FiltCon(PureDP("1/2"))).explain().split())
+    static = " ".join(explain(Gaussian(Count(), scale=1)).split())
+    assert "no question depends on answers about them from elsewhere" in static
 
 
 def test_many_counts_point_to_the_guide() -> None:
@@ -210,17 +220,126 @@ def test_a_claim_is_stated_for_the_records_that_it_is_about(d_in: int) -> None:
     assert f"PureDP(epsilon={d_in}): {steps.get(d_in, 'adding or removing 3 records')}" in said
 
 
-def test_mechanisms_that_nobody_can_launch_guarantee_nothing() -> None:
-    """One protects units of which one record counts, and the other single records."""
-    events = TreeCounter(Count(), epsilon=1, horizon=4)
-    said = " ".join(explain(ConComp([COUNTER, events])).split())
-    assert "Guaranteed: nothing. these data protect single records" in said
+def session() -> Queryable:
+    """A charge, a failure, a nested charge, a refusal."""
+    q = Queryable(FiltCon(ZCDP("1/3")), None)
+    q.launch(Toy(), name="first")
+    with pytest.raises(MechanismFault):
+        q.launch(Faulty(raising(ValueError()), at_launch=True))
+    q.launch(FiltCon(ZCDP("1/10"))).launch(Toy())
+    with pytest.raises(QueryRefusedError):
+        q.launch(Toy(PureDP(10)))
+    return q
 
 
-def test_answers_from_elsewhere_are_a_condition() -> None:
-    """What one learns below a filter may be more if questions depend on other answers."""
-    q = Queryable(FiltCon(PureDP(1)), [1])
-    words = "neither questions nor batches depend on answers about them from elsewhere"
-    assert words in " ".join(q(FiltCon(PureDP("1/2"))).explain().split())
-    static = " ".join(explain(Gaussian(Count(), scale=1)).split())
-    assert "no question depends on answers about them from elsewhere" in static
+LEDGER = session().ledger()
+
+
+def test_rows_state_every_launch_in_exact_numbers() -> None:
+    assert [row.sequence for row in LEDGER] == [0, 1, 2, 3, 4]
+    assert [row.path for row in LEDGER] == [(), (), (), (2,), ()]
+    assert [row.name for row in LEDGER] == ["first", None, None, None, None]
+    assert [row.outcome for row in LEDGER] == ["charged", "failed", "charged", "charged", "refused"]
+    assert LEDGER[4].loss == PureDP(10).to(ZCDP)
+    assert LEDGER[4].total == LEDGER[2].total
+    assert LEDGER[0].claim == PureDP("1/10")
+    rows = json.loads(LEDGER.to_json(indent=1))
+    assert rows[2]["loss"] == {"measure": "ZCDP", "rho": "1/10"}
+    total = Fraction(rows[4]["total"]["rho"])
+    assert total == LEDGER[4].total.rho
+    assert rows[3]["path"] == [2]
+    for row in rows:
+        for name in ("claim", "loss", "total"):
+            assert not any(isinstance(each, float) for each in row[name].values())
+    third = Fraction(1, 3)
+    assert Fraction(float_up(third)) >= third
+    assert float_up(Fraction(1, 2)) == 0.5
+    assert float_up(Fraction(10) ** 400) == inf
+
+
+def test_a_ledger_is_an_immutable_sequence() -> None:
+    assert len(LEDGER[1:3]) == 2
+    assert isinstance(LEDGER[1:3], LedgerRows)
+    assert session().ledger() == LEDGER
+    assert LEDGER[1:] != LEDGER
+    with pytest.raises(TypeError):
+        LEDGER[0] = LEDGER[1]  # type: ignore[index]
+    assert repr(LEDGER) == "<Ledger: 3 charged, 1 refused, 1 failed>"
+    assert "first" in str(LEDGER)
+    assert str(LedgerRows([])).startswith("#")
+
+
+@pytest.mark.parametrize(
+    "odometer", [OdomCon(RDP.at(2, 4)), OdomCon(ZCDP, OneSidedMixtureOdometer("1e-6", 1))], ids=str
+)
+def test_json_of_other_measures(odometer: OdomCon) -> None:
+    q = Queryable(odometer, None)
+    q.launch(Toy())
+    (row,) = json.loads(q.ledger().to_json())
+    assert row["claim"] == {"measure": "PureDP", "epsilon": "1/10"}
+    assert row["total"]["measure"] in ("RenyiCurve", "TimeUniformBound")
+
+
+@pytest.mark.parametrize("as_frame", ["to_pandas", "to_polars", "to_arrow"])
+@pytest.mark.parametrize("ledger", [LEDGER, LedgerRows([])], ids=["some", "none"])
+def test_frames(as_frame: str, ledger: LedgerRows) -> None:
+    frame = getattr(ledger, as_frame)()
+    assert len(frame) == len(ledger)
+    names = list(getattr(frame, "columns", [])) if as_frame != "to_arrow" else frame.column_names
+    assert names[:5] == ["sequence", "path", "name", "mechanism", "outcome"]
+    if len(ledger):
+        values = list(
+            frame["total_rho"].to_pylist() if as_frame == "to_arrow" else frame["total_rho"]
+        )
+        assert all(a <= b for a, b in pairwise(values[:3]))
+        assert Fraction(values[0]) >= ledger[0].total.rho
+
+
+EVIL = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r@x", "\N{FULLWIDTH EQUALS SIGN}1"]
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(StringIO(text)))
+
+
+@pytest.mark.parametrize("cell", EVIL)
+def test_no_cell_is_a_formula(cell: str) -> None:
+    ((name,), (read,)) = rows(as_csv({cell: [cell]}))
+    for text in (name, read):
+        assert text.startswith("'")
+        assert text.lstrip("'").strip() == cell.strip()
+
+
+def test_numbers_stay_numbers_and_plain_texts_stay_as_they_are() -> None:
+    read = rows(as_csv({"a": [-1, None, 0.5], "b": ["x, y", 'say "no"', "two\nlines"]}))
+    assert read == [["a", "b"], ["-1", "x, y"], ["", 'say "no"'], ["0.5", "two lines"]]
+    text = as_html(["<b>"], [["<script>&"], None], "<i>")
+    assert "<script>" not in text
+    assert "&lt;script&gt;&amp;" in text
+    assert "… &lt;i&gt;" in text
+
+
+def ledger(launches: int = 1) -> Queryable:
+    q = Queryable(FiltCon(ZCDP(1)), None)
+    for _ in range(launches):
+        q.launch(Toy(PureDP("1/1000")))
+    q.launch(Toy(), name="=cmd|' /C calc'!A0 <img src=x>")
+    with pytest.raises(QueryRefusedError):
+        q.launch(Toy(PureDP(10)))
+    return q
+
+
+def test_a_ledger_as_csv_and_html() -> None:
+    header, *lines = rows(ledger().ledger().to_csv())
+    assert header[:6] == ["sequence", "path", "name", "mechanism", "outcome", "asked"]
+    assert [line[4] for line in lines] == ["charged", "charged", "refused"]
+    assert lines[1][2].startswith("'=cmd")
+    assert rows(Queryable(FiltCon(ZCDP(1)), None).ledger().to_csv())[0][:3] == header[:3]
+    shown = ledger().ledger()
+    assert shown._repr_html_() == shown.to_html()
+    assert "<img" not in shown.to_html()
+    assert shown.to_html().count("<tr>") == 4
+    shown = ledger(launches=200).ledger()
+    assert "102 more; see to_html()" in shown._repr_html_()
+    assert shown._repr_html_().count("<tr>") == 1 + 100 + 1
+    assert shown.to_html().count("<tr>") == 1 + 202

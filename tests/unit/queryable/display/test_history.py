@@ -66,9 +66,6 @@ def test_refusals_are_counted_and_add_no_children() -> None:
             q.launch(TOY)
     root = root_of(q)
     assert (root.refused, len(root.children)) == (3, 1)
-
-
-def test_a_wrong_query_adds_no_row() -> None:
     q = Queryable(FiltCon(PureDP(1)), None)
     with pytest.raises(QueryError):
         q.launch("no mechanism")  # type: ignore[arg-type]
@@ -84,6 +81,12 @@ def test_a_later_launch_retires_children_and_grandchildren() -> None:
     root = root_of(q)
     assert statuses(root) == ["retired", "live"]
     assert statuses(root.children[0]) == ["retired"]
+    q = Queryable(FiltCon(PureDP("0.1"), on_exceed="halt"), None)
+    q.launch(TOY)
+    with pytest.raises(QueryRefusedError, match="halted for good"):
+        q.launch(TOY)
+    assert root_of(q).status == "halted"
+    assert [row.outcome for row in q.ledger()] == ["charged", "refused"]
 
 
 class Fainting(Courier):
@@ -106,15 +109,6 @@ def test_a_failure_retires_the_children() -> None:
         person.ask("faint")
     assert statuses(root_of(q)) == ["failed"]
     assert statuses(root_of(q).children[0]) == ["retired"]
-
-
-def test_a_halted_filter_is_shown_as_halted() -> None:
-    q = Queryable(FiltCon(PureDP("0.1"), on_exceed="halt"), None)
-    q.launch(TOY)
-    with pytest.raises(QueryRefusedError, match="halted for good"):
-        q.launch(TOY)
-    assert root_of(q).status == "halted"
-    assert [row.outcome for row in q.ledger()] == ["charged", "refused"]
 
 
 def test_nested_launches_have_their_path() -> None:
@@ -140,17 +134,6 @@ def test_fixed_children_are_in_the_tree_from_the_start() -> None:
     deep = Queryable(FiltCon(PureDP(1)), None)
     deep.launch(ConComp([ConComp([TOY]), RandomizedResponse(bool, odds="1.1")]))
     assert root_of(deep).children[0].children[0].children[0].path == (0, 0, 0)
-
-
-def test_a_postprocessor_is_shown_with_its_claim_only() -> None:
-    """The view contains its reported loss, but not its launches."""
-    data: Any = [0, 1, 1]
-    person = PrivateMultiplicativeWeights(3, records=3, epsilon=1, threshold=2, updates=2)
-    q = Queryable(person @ FiltCon(PureDP(1)), data)
-    root = root_of(q)
-    assert (root.account, root.claim, root.reported) == (None, PureDP(1), None)
-    spent = q.privacy_loss()
-    assert root_of(q).reported == root_of(q).spent == spent
 
 
 def test_a_forwarded_answer_keeps_its_receipt() -> None:
@@ -194,6 +177,14 @@ def test_leaves_and_universals_as_roots() -> None:
     universal = Queryable(Universal(PureDP(1)), [1])
     universal.ask(Launch(Laplace(Count(), epsilon=1)))
     assert root_of(universal).claim == PureDP(1)
+    # The view contains its reported loss, but not its launches.
+    data: Any = [0, 1, 1]
+    person = PrivateMultiplicativeWeights(3, records=3, epsilon=1, threshold=2, updates=2)
+    q = Queryable(person @ FiltCon(PureDP(1)), data)
+    root = root_of(q)
+    assert (root.account, root.claim, root.reported) == (None, PureDP(1), None)
+    spent = q.privacy_loss()
+    assert root_of(q).reported == root_of(q).spent == spent
 
 
 class Capricious(Toy):
@@ -236,7 +227,6 @@ def test_a_compositor_without_receipts_has_no_total() -> None:
 
 
 def test_a_launch_in_a_failed_mechanism_is_not_charged() -> None:
-    """Its rows have no loss and no total."""
     q = Queryable(Fails(PureDP(1)), None)
     q.launch(TOY)
     with pytest.raises(MechanismFault):

@@ -62,6 +62,11 @@ def test_the_conditions_hold_for_hulls_below_the_diagonal(knots: Knots) -> None:
 def test_points_that_are_not_corners_are_dropped() -> None:
     """A curve has exactly one representation."""
     assert curves.checked([(F(0), F(1)), (F(1, 3), F(2, 3)), (F(1), F(0))]) == IDENTITY
+    # f is a probability, so it is at least 0.
+    with pytest.raises(ValueError, match="between 0"):
+        curves.checked([(F(0), F(1)), (F(1, 2), F(-1, 4)), (F(1), F(-1, 4))])
+    knots = response(F(2), F(1, 10))
+    assert curves.shortened(knots, 4) is knots
 
 
 @pytest.mark.parametrize(
@@ -87,12 +92,6 @@ def test_invalid_curves_are_refused(points: list[tuple[object, object]], reason:
         curves.checked([(F(alpha), F(f)) for alpha, f in points])  # type: ignore[arg-type]
 
 
-def test_a_curve_below_zero_is_refused() -> None:
-    """f is a probability, so it is at least 0."""
-    with pytest.raises(ValueError, match="between 0"):
-        curves.checked([(F(0), F(1)), (F(1, 2), F(-1, 4)), (F(1), F(-1, 4))])
-
-
 @settings(max_examples=40)
 @given(knots=tradeoffs(), alpha=units)
 def test_a_curve_is_the_largest_of_its_lines(knots: Knots, alpha: Fraction) -> None:
@@ -104,7 +103,6 @@ def test_a_curve_is_the_largest_of_its_lines(knots: Knots, alpha: Fraction) -> N
 @settings(max_examples=40)
 @given(lines=st.lists(st.tuples(ratios, units), max_size=6))
 def test_the_envelope_is_the_largest_line(lines: list[tuple[Fraction, Fraction]]) -> None:
-    """The envelope of sides of (epsilon, delta)-DP curves is their pointwise maximum."""
     sides = [side for ratio, delta in lines for side in curves.lines_of(1 + ratio, delta)]
     knots = curves.envelope(sides)
     assert curves.checked(knots) == knots
@@ -157,7 +155,6 @@ def test_delta_is_the_largest_over_all_knots(knots: Knots, ratio: Fraction) -> N
 @settings(max_examples=40)
 @given(left=tradeoffs(), right=tradeoffs())
 def test_the_product_is_that_of_the_distributions(left: Knots, right: Knots) -> None:
-    """The profile of the product is the sum over all pairs of outcomes, at every ratio."""
     joint = curves.tensor(left, right)
     assert curves.checked(joint) == joint
     pairs = [(p * r, q * s) for (p, q), (r, s) in product(outcomes(left), outcomes(right))]
@@ -169,7 +166,6 @@ def test_the_product_is_that_of_the_distributions(left: Knots, right: Knots) -> 
 @settings(max_examples=40)
 @given(first=tradeoffs(), second=tradeoffs(), third=tradeoffs())
 def test_products_commute_and_associate(first: Knots, second: Knots, third: Knots) -> None:
-    """Products are commutative and associative, and the curve of zero loss is the unit."""
     tensor = curves.tensor
     assert tensor(first, second) == tensor(second, first)
     assert tensor(tensor(first, second), third) == tensor(first, tensor(second, third))
@@ -179,18 +175,11 @@ def test_products_commute_and_associate(first: Knots, second: Knots, third: Knot
 @settings(max_examples=40)
 @given(outer=tradeoffs(), inner=tradeoffs())
 def test_a_chain_is_a_trade_off_curve_of_values(outer: Knots, inner: Knots) -> None:
-    """outer(1 - inner(alpha)) everywhere, and convex again."""
     chained = curves.chain(outer, inner)
     assert curves.checked(chained) == chained
     for alpha in ALPHAS:
         expected = curves.value(outer, 1 - curves.value(inner, alpha))
         assert curves.value(chained, alpha) == expected
-
-
-def test_a_short_curve_is_unchanged() -> None:
-    """A curve of few short knots is not rounded."""
-    knots = response(F(2), F(1, 10))
-    assert curves.shortened(knots, 4) is knots
 
 
 MANY = reduce(curves.tensor, (response(F(11 + n, 10), F(n, 10**6)) for n in range(8)))
@@ -262,10 +251,6 @@ def test_more_knots_lose_less() -> None:
     ]
     assert all(fewer > 4 * more for fewer, more in pairwise(shares))
     assert shares[-1] < F(1, 1000)
-
-
-def test_the_rounding_of_a_product_is_at_most_the_sum() -> None:
-    """The error of a product is at most the sum of the errors."""
     other = reduce(curves.tensor, (response(F(12 + n, 10)) for n in range(6)))
     exact = curves.tensor(MANY, other)
     first, second = curves.shortened(MANY, 24), curves.shortened(other, 24)
@@ -278,7 +263,6 @@ def test_the_rounding_of_a_product_is_at_most_the_sum() -> None:
 
 
 def test_long_coordinates_are_moved_to_a_grid_below() -> None:
-    """Coordinates that are too long are shortened with a tiny error."""
     long = response(F(3**12000, 2**19000))
     short = curves.shortened(long, 100)
     assert len(short) == len(long)

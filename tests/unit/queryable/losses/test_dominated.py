@@ -19,7 +19,6 @@ from queryable.losses import Dominated, zero_of
     ],
 )
 def test_both_families_convert_exactly_and_back(loss: object, stated: Dominated) -> None:
-    """A loss converts to `Dominated` and back without a change."""
     assert loss.to(Dominated) == stated  # type: ignore[attr-defined]
     assert stated.to(type(loss)) == loss  # type: ignore[arg-type]
 
@@ -31,6 +30,10 @@ def test_coordinates_add_up_and_are_compared() -> None:
     assert Dominated("0.1", 3, 0) <= both
     assert not Dominated("0.1", "5.1", 0) <= both
     assert zero_of(Dominated) == Dominated(0, 0, 0)
+    # For twice the records epsilon and mu double, and delta follows the group formula.
+    grown = ApproxDP("0.1", "1e-9").group(2)
+    assert Dominated("0.1", 0, "1e-9").group(2) == Dominated(grown.epsilon, 0, grown.delta)
+    assert Dominated(0, "0.1", 0).group(2) == Dominated(0, Fraction(1, 5), 0)
 
 
 def test_conversions_without_a_theorem_are_refused() -> None:
@@ -75,10 +78,3 @@ def profile(mu: Any, epsilon: Any) -> Any:
     """The delta of mu-GDP at an epsilon (Balle, Wang 2018)."""
     above = mpmath.ncdf(-epsilon / mu + mu / 2)
     return above - mpmath.exp(epsilon) * mpmath.ncdf(-epsilon / mu - mu / 2)
-
-
-def test_groups_of_one_kind_are_those_of_its_own_measure() -> None:
-    """For twice the records epsilon and mu double, and delta follows the group formula."""
-    grown = ApproxDP("0.1", "1e-9").group(2)
-    assert Dominated("0.1", 0, "1e-9").group(2) == Dominated(grown.epsilon, 0, grown.delta)
-    assert Dominated(0, "0.1", 0).group(2) == Dominated(0, Fraction(1, 5), 0)

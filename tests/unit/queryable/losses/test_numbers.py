@@ -37,7 +37,6 @@ TENTH = Fraction(1, 10)
     ids=repr,
 )
 def test_every_way_to_write_one_tenth_is_exact(written: object) -> None:
-    """All are read as exactly 1/10."""
     assert exact(written) == TENTH
 
 
@@ -60,18 +59,13 @@ def test_numbers_are_read_exactly(written: object, meant: object) -> None:
     assert exact(written) == meant
 
 
-def test_numpy_integers_do_not_overflow() -> None:
-    """A numpy integer becomes a Python one, so that later products are exact."""
-    assert exact(np.int64(3)) * 2**62 == 3 * 2**62
-
-
 @given(st.floats(min_value=0, allow_nan=False, allow_infinity=False))
 def test_floats_stand_for_their_shortest_repr(value: float) -> None:
     """A float is the decimal that Python prints for it."""
     assert exact(value) == Fraction(repr(value))
 
 
-def test_positive_refuses_zero_and_probability_refuses_more_than_one() -> None:
+def test_scales_probabilities_and_counts_are_checked() -> None:
     """A scale of 0 and a delta above 1 are refused; a delta of 0 or 1 is accepted."""
     with pytest.raises(ValueError, match="greater than zero"):
         positive(0)
@@ -79,20 +73,16 @@ def test_positive_refuses_zero_and_probability_refuses_more_than_one() -> None:
     assert probability(0) == 0
     with pytest.raises(ValueError, match="at most 1"):
         probability("1.0000000001")
-
-
-def test_a_count_is_a_python_int() -> None:
-    """numpy's integers are turned into Python's."""
-    assert type(natural(np.int32(4))) is int
-
-
-def test_integers_from_one_on() -> None:
     assert at_least_one(7, "rounds") == at_least_one(7, "rounds", 7) == 7
     with pytest.raises(ValueError, match="rounds is 0; it should be at least 1"):
         at_least_one(0, "rounds")
     for wrong in (0, 8):
         with pytest.raises(ValueError, match=f"rounds is {wrong}; it should be between 1 and 7"):
             at_least_one(wrong, "rounds", 7)
+    # numpy's integers are turned into Python's.
+    assert type(natural(np.int32(4))) is int
+    # A numpy integer becomes a Python one, so that later products are exact.
+    assert exact(np.int64(3)) * 2**62 == 3 * 2**62
 
 
 FUNCTIONS = {
@@ -108,7 +98,6 @@ FUNCTIONS = {
 @settings(max_examples=50)
 @given(x=st.fractions(min_value=0, max_value=300, max_denominator=10**9))
 def test_rounding_is_directed_and_tight(name: str, x: Fraction) -> None:
-    """`round_down` <= the true value <= `round_up`, within 1e-25 of each other."""
     formula, reference = FUNCTIONS[name]
     below, above = round_down(formula, x), round_up(formula, x)
     with mpmath.workdps(400):
@@ -126,18 +115,18 @@ def test_a_tiny_result_is_rounded_outward_without_filling_the_memory() -> None:
     below = round_down(lambda x: -(-x).exp(), Fraction(10**30))
     assert -Fraction(1, 2**1000) < below < 0
     assert round_up(lambda x: -(-x).exp(), Fraction(10**30)) == 0
-
-
-def test_rounding_does_not_change_the_working_precision() -> None:
-    """flint's working precision is global; after a call it has its old value."""
+    # flint's working precision is global; after a call it has its old value.
     before = flint.ctx.prec
     round_up(flint.arb.exp, Fraction(1))
     assert flint.ctx.prec == before
+    # A total of too many bits is replaced by a slightly larger one of few bits.
+    long = Fraction(1, 3**4000)
+    short = bounded_total(long)
+    assert long < short < long * (1 + Fraction(1, 2**1000))
 
 
 @given(st.fractions(min_value=0, max_value=10**6, max_denominator=10**6))
 def test_square_roots_bracket_and_squares_are_exact(x: Fraction) -> None:
-    """`sqrt_down` and `sqrt_up` enclose the root; the root of a rational square is exact."""
     assert sqrt_down(x) ** 2 <= x <= sqrt_up(x) ** 2
     assert sqrt_down(x * x) == x == sqrt_up(x * x)
 
@@ -164,13 +153,6 @@ def test_sums_and_comparisons_in_integers_are_those_of_fractions(
     assert type(total) is Fraction
     assert at_most(one, other) is (one <= other)
     assert at_most(one, one)
-
-
-def test_long_totals_are_shortened() -> None:
-    """A total of too many bits is replaced by a slightly larger one of few bits."""
-    long = Fraction(1, 3**4000)
-    short = bounded_total(long)
-    assert long < short < long * (1 + Fraction(1, 2**1000))
 
 
 @pytest.mark.parametrize(

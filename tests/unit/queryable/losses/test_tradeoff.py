@@ -68,17 +68,17 @@ def test_of_approx_is_at_most_the_curve(
         assert true - real(TINY) <= real(f) <= true + real(NOISE)
 
 
-def test_of_approx_without_epsilon_is_exact() -> None:
+def test_without_epsilon_and_without_mu_curves_are_exact() -> None:
     """(0, delta)-DP is 1 - delta - alpha, and (0, 0)-DP is zero loss."""
     assert FDP.of_approx(0, "1/4") == FDP([(0, "3/4"), ("3/4", 0), (1, 0)])
     assert FDP.of_approx(0) == PERFECT
     assert FDP.of_approx(3, 1) == FDP([(0, 0), (1, 0)])
+    assert FDP.of_gaussian(0) == PERFECT
 
 
 @settings(max_examples=40)
 @given(stated=small, delta=deltas, epsilon=small)
 def test_the_profile_of_approx(stated: Fraction, delta: Fraction, epsilon: Fraction) -> None:
-    """delta(epsilon) is never below the true one, and within 1e-24."""
     bound = FDP.of_approx(stated, delta).delta(epsilon)
     with mpmath.workdps(60):
         true = approx_delta(real(stated), real(delta), real(epsilon))
@@ -88,7 +88,6 @@ def test_the_profile_of_approx(stated: Fraction, delta: Fraction, epsilon: Fract
 @settings(max_examples=40)
 @given(epsilon=small, delta=deltas)
 def test_there_and_back(epsilon: Fraction, delta: Fraction) -> None:
-    """Converting (epsilon, delta) to a curve and back changes it only by rounding up."""
     curve = ApproxDP(epsilon, delta).to(FDP)
     back = curve.to(ApproxDP, delta)
     assert isinstance(back, ApproxDP)
@@ -102,7 +101,6 @@ def test_there_and_back(epsilon: Fraction, delta: Fraction) -> None:
 def test_several_guarantees_are_the_largest_curve(
     guarantees: list[tuple[Fraction, Fraction]], alpha: Fraction
 ) -> None:
-    """For several guarantees (epsilon, delta), the curve is the maximum of their curves."""
     each = [FDP.of_approx(*guarantee) for guarantee in guarantees]
     together = FDP.of_profile(guarantees)
     assert together(alpha) == max(curve(alpha) for curve in each)
@@ -124,7 +122,6 @@ def test_of_gaussian(mu: Fraction, alpha: Fraction, epsilon: Fraction) -> None:
 @settings(max_examples=30)
 @given(mu=among(F(1, 100), 5, 100), alpha=inner, epsilon=small)
 def test_of_any_gaussian(mu: Fraction, alpha: Fraction, epsilon: Fraction) -> None:
-    """Of any mu in between."""
     require_of_gaussian(mu, alpha, epsilon)
 
 
@@ -171,11 +168,6 @@ def test_extreme_gaussians_stay_on_the_safe_side(mu: object) -> None:
             assert real(curve(alpha)) <= true
 
 
-def test_a_gaussian_without_loss_is_perfect() -> None:
-    """mu = 0."""
-    assert FDP.of_gaussian(0) == PERFECT
-
-
 @pytest.mark.parametrize("knots", [0, 3])
 def test_too_few_knots_are_refused(knots: int) -> None:
     """A curve below a Gaussian needs at least four knots."""
@@ -194,7 +186,6 @@ def test_the_order_is_reflexive_and_antisymmetric(first: FDP, second: FDP) -> No
 @settings(max_examples=40)
 @given(first=curves, second=curves, third=curves)
 def test_the_order_is_transitive(first: FDP, second: FDP, third: FDP) -> None:
-    """Through the join, which is above both, and its join with a third."""
     upper = first.join(second)
     assert first <= upper
     assert upper <= upper.join(third)
@@ -216,12 +207,16 @@ def test_curves_may_be_incomparable() -> None:
     pure, approximate = FDP.of_approx(1), FDP.of_approx("0.9", "0.01")
     assert not pure <= approximate
     assert not approximate <= pure
+    # A curve is neither compared nor composed with another measure's value.
+    with pytest.raises(TypeError, match="different measures"):
+        PureDP(1) <= PERFECT  # noqa: B015
+    with pytest.raises(TypeError, match="different measures"):
+        PERFECT + PureDP(1)
 
 
 @settings(max_examples=40)
 @given(first=small, second=small)
 def test_the_order_extends_that_of_pure_losses(first: Fraction, second: Fraction) -> None:
-    """Curves of pure losses are ordered as the losses are."""
     assert (FDP.of_approx(first) <= FDP.of_approx(second)) == (first <= second)
 
 
@@ -236,7 +231,6 @@ def test_composition_is_monotone(first: FDP, second: FDP, third: FDP) -> None:
 @settings(max_examples=40)
 @given(curve=curves)
 def test_no_loss_is_the_unit(curve: FDP) -> None:
-    """Zero loss is the unit of composition, the least loss, and the loss of an empty group."""
     assert curve.zero() == PERFECT == zero_of(FDP) == total([], FDP) == curve.group(0)
     assert curve + PERFECT == curve
     assert curve >= PERFECT
@@ -249,14 +243,6 @@ def test_pure_losses_compose_to_less_than_their_sum(first: Fraction, second: Fra
     both = FDP.of_approx(first) + FDP.of_approx(second)
     assert both <= FDP.of_approx(first + second + TINY)
     assert both.rounding == 0
-
-
-def test_measures_are_not_mixed() -> None:
-    """A curve is neither compared nor composed with another measure's value."""
-    with pytest.raises(TypeError, match="different measures"):
-        PureDP(1) <= PERFECT  # noqa: B015
-    with pytest.raises(TypeError, match="different measures"):
-        PERFECT + PureDP(1)
 
 
 def test_long_products_keep_few_knots_and_state_the_error() -> None:
@@ -329,10 +315,17 @@ def test_groups_of_pure_losses(size: int) -> None:
 
 
 def test_groups_of_approximate_losses() -> None:
-    """The group bound of (epsilon, delta) follows from the group curve."""
     loss = ApproxDP("0.3", "1e-6")
     stated = loss.group(4)
     assert loss.to(FDP).group(4) <= FDP.of_approx(stated.epsilon + TINY, stated.delta + TINY)
+    # An asymmetric claim holds the other way round too, and epsilon is read off both.
+    steep = FDP([(0, 1), ("1/4", "1/2"), (1, 0)])
+    both = steep.symmetric()
+    assert both == FDP([(0, 1), ("2/5", "2/5"), (1, 0)])
+    assert both <= steep
+    loss = steep.to(PureDP)
+    assert isinstance(loss, PureDP)
+    assert float(loss.epsilon) == pytest.approx(0.4054651081081644, rel=1e-15)
 
 
 @pytest.mark.slow
@@ -377,28 +370,13 @@ def test_symmetric_curves_are_their_own_inverse(knots: FDP) -> None:
     assert knots.symmetric() == knots
 
 
-def test_symmetric_is_the_larger_of_both_directions() -> None:
-    """An asymmetric claim holds the other way round too, and epsilon is read off both."""
-    steep = FDP([(0, 1), ("1/4", "1/2"), (1, 0)])
-    both = steep.symmetric()
-    assert both == FDP([(0, 1), ("2/5", "2/5"), (1, 0)])
-    assert both <= steep
-    loss = steep.to(PureDP)
-    assert isinstance(loss, PureDP)
-    assert float(loss.epsilon) == pytest.approx(0.4054651081081644, rel=1e-15)
-
-
 def test_conversions_to_curves() -> None:
-    """Losses with a theorem convert to a curve."""
     assert PureDP(1).to(FDP) == FDP.of_approx(1)
     assert ApproxDP(1, "1e-6").to(FDP) == FDP.of_approx(1, "1e-6")
     assert ApproxDP(1, 0).to(FDP) == FDP.of_approx(1)
     assert GDP(1).to(FDP) == FDP.of_gaussian(1)
     assert PERFECT.to(FDP) is PERFECT
-
-
-def test_conversions_from_curves() -> None:
-    """A curve without delta is a pure loss, and through it one of every measure."""
+    # A curve without delta is a pure loss, and through it one of every measure.
     curve = FDP.of_approx(1)
     pure = curve.to(PureDP)
     assert isinstance(pure, PureDP)
@@ -411,7 +389,6 @@ def test_conversions_from_curves() -> None:
 
 
 def test_a_bound_at_a_delta_is_the_least() -> None:
-    """Of (1, 1e-6) and (1/2, 1e-3) together, each delta picks the epsilon on their curve."""
     curve = FDP.of_profile([(1, "1e-6"), ("1/2", "1e-3")])
     for delta in ("1e-6", "1e-4", "1e-3", "1e-2"):
         bound = curve.to(ApproxDP, delta)
@@ -419,10 +396,7 @@ def test_a_bound_at_a_delta_is_the_least() -> None:
         assert curve.delta(bound.epsilon) <= F(delta) + TINY
         assert curve.delta(bound.epsilon - F(1, 10**9)) > F(delta)
     assert curve.to(ApproxDP, 1) == ApproxDP(0, 1)
-
-
-def test_a_missing_or_too_small_delta_is_an_error() -> None:
-    """A curve has an epsilon for each delta >= 1 - f(0), and the caller chooses delta."""
+    # A curve has an epsilon for each delta >= 1 - f(0), and the caller chooses delta.
     curve = FDP.of_approx(1, "1e-6")
     with pytest.raises(ValueError, match="say delta"):
         curve.to(ApproxDP)
@@ -432,7 +406,6 @@ def test_a_missing_or_too_small_delta_is_an_error() -> None:
 
 @pytest.mark.parametrize("value", [-1, "x", float("inf"), True])
 def test_bad_parameters_are_refused(value: Any) -> None:
-    """Values that are not privacy parameters are refused."""
     for make in (FDP.of_approx, FDP.of_gaussian, PERFECT.delta):
         with pytest.raises(ValueError, match="should be"):
             make(value)
@@ -452,10 +425,7 @@ def test_a_curve_is_a_frozen_value() -> None:
     assert str(curve) == "FDP(4 knots)"
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         curve.knots = ()  # type: ignore[misc]
-
-
-def test_huge_epsilons_are_cut_off() -> None:
-    """Beyond epsilon = 4096 a curve is practically zero, and computations end."""
+    # Beyond epsilon = 4096 a curve is practically zero, and computations end.
     curve = FDP.of_approx("1e300")
     assert curve == FDP([(0, 0), (1, 0)])
     assert FDP.of_gaussian("1e300") == curve

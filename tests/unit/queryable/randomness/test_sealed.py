@@ -61,6 +61,9 @@ def test_the_same_key_and_history_give_the_same_draws() -> None:
     history = [("a", 1), ("b", None)]
     first, second = (after(sealed(), history).asked((0,), "c") for _ in range(2))
     assert [first.draw(WORD) for _ in range(100)] == [second.draw(WORD) for _ in range(100)]
+    coins = after(sealed(), [("a", 1), ("b", 2)])
+    again = sealed().resumed(coins.history, coins.count)
+    assert again.asked((), "c").draw(WORD) == coins.asked((), "c").draw(WORD)
 
 
 def test_every_difference_in_the_history_gives_other_draws() -> None:
@@ -82,9 +85,6 @@ def test_histories_do_not_collide_at_their_seams() -> None:
     start = SealedCoins(KEY, "visits", canonical=lambda value: str(value).encode())
     one, other = start.answered("12").answered("3"), start.answered("1").answered("23")
     assert one.draw(WORD) != other.draw(WORD)
-
-
-def test_children_and_messages_have_their_own_draws() -> None:
     coins = sealed().asked((), "a")
     places = [coins.spawn(child, n) for child in (0, 1, 11, "0", "a'") for n in range(9)]
     places += [coins.spawn(1, 1).spawn(child, n) for child in (0, 1, "1") for n in range(9)]
@@ -95,6 +95,9 @@ def test_children_and_messages_have_their_own_draws() -> None:
 def test_bytes_are_uniform() -> None:
     counts = Counter(sealed().bytes(256_000))  # chi-square of 255 degrees passes 450 rarely: 1e-12
     assert sum((counts[value] - 1000) ** 2 / 1000 for value in range(256)) < 450
+    drawn = sealed().draw(WORD, (2, 3))
+    assert drawn.shape == (2, 3)
+    assert not np.array_equal(drawn, sealed().asked((), 1).draw(WORD, (2, 3)))
 
 
 def test_neither_key_nor_history_is_shown() -> None:
@@ -106,12 +109,6 @@ def test_neither_key_nor_history_is_shown() -> None:
     for wrong in (b"short", bytearray(KEY), "a" * 32, None):
         with pytest.raises(ValueError, match=r"key should be 32 bytes$"):
             SealedCoins(wrong, "visits", canonical=written)  # type: ignore[arg-type]
-
-
-def test_a_history_can_be_taken_up_again() -> None:
-    coins = after(sealed(), [("a", 1), ("b", 2)])
-    again = sealed().resumed(coins.history, coins.count)
-    assert again.asked((), "c").draw(WORD) == coins.asked((), "c").draw(WORD)
 
 
 LAUNCH = Launch(RandomWord(SMALL))
@@ -158,9 +155,6 @@ def test_the_same_analysis_has_the_same_view() -> None:
     assert played(one) == played(other)
     assert one.view == other.view
     assert played(running(sealed(bytes(32)))) != words(one)
-
-
-def test_no_draw_repeats_across_messages() -> None:
     drawn = played(running())
     assert len(drawn) == 12
     assert len(set(drawn)) == len(drawn)
@@ -253,9 +247,3 @@ def test_a_query_that_cannot_be_written_is_refused_before_anything_is_read() -> 
     with pytest.raises(QueryError, match="a set"):
         handle.ask(Launch(RandomWord({1})))  # type: ignore[arg-type]
     assert len(handle.view) == 0
-
-
-def test_arrays_have_the_requested_shape() -> None:
-    drawn = sealed().draw(WORD, (2, 3))
-    assert drawn.shape == (2, 3)
-    assert not np.array_equal(drawn, sealed().asked((), 1).draw(WORD, (2, 3)))

@@ -11,7 +11,7 @@ import pytest
 
 from composition import ConComp, ExPost, FiltCon
 from mechanisms import Count, Laplace, LaplaceNoiseReduction
-from mechanisms.refinement.messages import Refine
+from mechanisms.refinement.refine_queries import Refine
 from queryable import InteractiveError, PureDP, Queryable
 from tests.strategies import Faulty, Toy
 
@@ -121,7 +121,6 @@ def test_a_child_keeps_its_tree() -> None:
 
 
 def test_a_dropped_handle_is_made_again() -> None:
-    """With its opening, and with the handles in it that are still in use."""
     q = Queryable(ROOT, None)
     q.launch(ConComp([Toy(), Toy()]))
     kept = q.children[0].opening[1]
@@ -131,9 +130,6 @@ def test_a_dropped_handle_is_made_again() -> None:
     assert again is q.children[0]
     assert again.opening[0].ask("bits") == 0
     assert kept.ask("bits") == 1
-
-
-def test_a_repeated_named_launch_returns_the_handle_in_use() -> None:
     q = Queryable(ROOT, None)
     first = q.launch(Toy(), name="first")
     assert q.launch(Toy(), name="first") is first is q.children[0]

@@ -1,11 +1,15 @@
-"""A root tells its journal of a message before data are read, and then of its answer."""
+"""What a handle knows of its root, and the journal of a root."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from composition import ConComp, ExPost, FiltCon, OdomCon
+from mechanisms import Count, Gaussian, SparseVector
 from queryable import (
+    SYSTEM,
+    ZCDP,
     Ask,
     InteractiveError,
     Launch,
@@ -15,12 +19,16 @@ from queryable import (
     Queryable,
     QueryError,
 )
-from queryable.checks.protection import RECORD
+from queryable.checks.protection import RECORD, Protected
 from queryable.errors import HandleError
 from queryable.messages import Failed, LaunchMany
 from queryable.randomness.sealed import SealedCoins
+from queryable.running.handles import Handles, Path
 from queryable.running.journal import Message, Told
+from queryable.running.log import Record
 from queryable.running.root import MemoryRoot
+from queryable.running.roots import Root
+from queryable.view import Exchange
 from tests.strategies import Courier, Faulty, RandomBits, Recorder, Twice
 
 SMALL = PureDP("0.001")
@@ -104,6 +112,15 @@ def test_the_intent_has_the_charge() -> None:
     told = notes.events[0][1]
     assert isinstance(told[0].answer, Failed)
 
+    def fails(dataset: Any) -> Any:
+        raise ValueError
+
+    handle, notes = running(FiltCon(PureDP(1)))
+    with pytest.raises(MechanismFault):
+        handle.launch(Faulty(fails, at_launch=True, charged=SMALL))
+    assert notes.kinds == ["intent", "answer"]
+    assert isinstance(notes.events[1][1][0].answer, Failed)
+
 
 @pytest.mark.parametrize("mechanism", COMPOSITORS, ids=str)
 def test_an_intent_that_is_not_kept_stops_the_message(mechanism: Any) -> None:
@@ -131,22 +148,52 @@ def test_asks_of_children_are_intended() -> None:
         handle.ask(Ask(0, "nonsense"))
     handle.ask(Ask(1, PrivacyLossQuery()))
     assert notes.kinds == ["intent", "answer", "intent", "void", "void"]
-
-
-def test_failures_are_answers() -> None:
-    def fails(dataset: Any) -> Any:
-        raise ValueError
-
-    handle, notes = running(FiltCon(PureDP(1)))
-    with pytest.raises(MechanismFault):
-        handle.launch(Faulty(fails, at_launch=True, charged=SMALL))
-    assert notes.kinds == ["intent", "answer"]
-    assert isinstance(notes.events[1][1][0].answer, Failed)
-
-
-def test_what_reads_nothing_needs_no_intent() -> None:
     handle, notes = running(FiltCon(PureDP("0.1")))
     with pytest.raises(InteractiveError):
         handle.launch(RandomBits(PureDP(5)))
     handle.privacy_loss()
     assert notes.kinds == ["answer", "void"]
+
+
+class Distant:
+    """A root that forwards each call, and has nothing else."""
+
+    def __init__(self, root: MemoryRoot) -> None:
+        self.mechanism, self.opening = root.mechanism, root.opening
+        self.protects: Protected = root.protects
+        self.handles: Handles[Any] = Handles()
+        self._tell, self._exchanges, self._record = root.tell, root.exchanges, root.record
+        self.told: list[Path] = []
+
+    def tell(self, path: Path, query: Any, names: tuple[str | None, ...] = ()) -> Any:
+        self.told.append(path)
+        return self._tell(path, query, names)
+
+    def exchanges(self) -> Iterator[Exchange]:
+        return self._exchanges()
+
+    def record(self) -> tuple[Record, Mapping[int, str]]:
+        return self._record()
+
+
+def test_a_handle_works_over_any_root() -> None:
+    distant = Distant(MemoryRoot(FiltCon(ZCDP(1)), [1, 2, 3], SYSTEM, None, RECORD))
+    root: Root = distant
+    table = Queryable._over(root)
+    noisy = table.launch(Gaussian(Count(), scale=3), name="how many")
+    assert table.launch(Gaussian(Count(), scale=3), name="how many") == noisy
+    search = table(SparseVector(2, epsilon="1/10"))
+    search(Count())
+    assert table.children[1] is search
+    assert len(table.launch_many([Gaussian(Count(), scale=3)] * 2)) == 2
+    assert [exchange.path for exchange in table.view] == [(), (), (1,), (), ()]
+    assert distant.told == [(), (), (), (1,), ()]
+    assert "how many" in str(table.ledger())
+    assert "how many" in table.tree()
+    # Or a journal, which notes how deep the child was that failed, would miss one.
+    root = MemoryRoot(FiltCon(ZCDP(1)), [1, 2, 3], SYSTEM, None, RECORD)
+    table = Queryable._over(root)
+    table.launch(FiltCon(ZCDP("1/2"))).launch(SparseVector(2, epsilon="1/10"))
+    root.tell((), Ask(0, Ask(0, Count())))
+    root.tell((0,), Ask(0, Count()))
+    assert [exchange.path for exchange in root.exchanges()] == [(), (0,), (0, 0), (0, 0)]

@@ -23,7 +23,7 @@ from composition import (
     Whitehouse2023,
 )
 from mechanisms import Count, Laplace, LaplaceNoiseReduction, RandomizedResponse
-from mechanisms.refinement.messages import Refine
+from mechanisms.refinement.refine_queries import Refine
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -250,13 +250,14 @@ def test_polls_are_bounded_and_leave_no_gap_in_the_numbers() -> None:
     assert q.ledger()[-1].sequence == 2 + POLLS + 500
     assert "last reported PureDP(epsilon=0.2)" in q.tree()
     assert len(concurrent.view) == 1
-
-
-def test_a_query_that_a_person_answers_is_no_poll() -> None:
     q = Queryable(Postprocessed(FiltCon(PureDP(1)), Courier()), True)
     for _ in range(POLLS + 5):
         q.ask(PrivacyLossQuery())
     assert len(q.view) == POLLS + 5
+    q = Queryable(FiltCon(PureDP(1)), True)
+    with pytest.raises(QueryError):
+        q.privacy_loss(-1)
+    assert len(q.view) == 0
 
 
 def test_a_report_that_is_told_again_is_a_message_like_another() -> None:
@@ -281,7 +282,6 @@ def test_a_report_that_is_told_again_is_a_message_like_another() -> None:
 
 
 def test_a_report_is_not_told_again_past_a_journal() -> None:
-    """A journal that has lost its ledger lets no message through."""
 
     class Lost:
         def require_ready(self) -> None:
@@ -292,13 +292,6 @@ def test_a_report_is_not_told_again_past_a_journal() -> None:
     q._root.journal = Lost()  # type: ignore[attr-defined]
     with pytest.raises(HandleError):
         q.privacy_loss()
-
-
-def test_a_wrong_poll_is_not_logged() -> None:
-    q = Queryable(FiltCon(PureDP(1)), True)
-    with pytest.raises(QueryError):
-        q.privacy_loss(-1)
-    assert len(q.view) == 0
 
 
 def test_entries_that_are_not_valid_are_overwritten() -> None:
@@ -393,7 +386,6 @@ class Counting(RandomizedResponse):
 
 
 def test_trees_and_ledgers_make_only_the_rows_that_are_read() -> None:
-    """Of 2,000 launches of as many mechanisms."""
     q = Queryable(FiltCon(PureDP(10_000)), True)
     for _ in range(2_000):
         q.launch(Counting(bool, odds="1.1"))

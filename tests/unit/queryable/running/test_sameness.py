@@ -13,13 +13,7 @@ import attrs
 import numpy as np
 import pytest
 
-from composition import (
-    ConComp,
-    FiltCon,
-    OdomCon,
-    ViaRenyi,
-    Whitehouse2023,
-)
+from composition import ConComp, FiltCon, OdomCon, ViaRenyi, Whitehouse2023
 from mechanisms import (
     BrownianNoiseReduction,
     Count,
@@ -89,9 +83,8 @@ def test_each_filter_has_names_of_its_own() -> None:
     team = q.launch(FiltCon(ZCDP("0.5")), name="team")
     team.launch(RandomBits(), name="x")
     assert [row.name for row in q.ledger()] == ["x", "team", "x"]
-
-
-def test_a_refused_launch_may_be_tried_again() -> None:
+    with pytest.raises(QueryError, match="only launches"):
+        fresh()("bits", name="x")
     q = Queryable(FiltCon(PureDP("0.15")), None)
     for _ in range(2):
         with pytest.raises(QueryRefusedError):
@@ -108,7 +101,6 @@ def test_a_refused_launch_may_be_tried_again() -> None:
 def test_a_failed_launch_fails_again_and_is_charged_once(
     fault: BaseException, first: type[BaseException]
 ) -> None:
-    """So does an interrupted one, which is raised the first time."""
     faults: list[BaseException] = []
     q = Queryable(FiltCon(PureDP(1)), None, on_fault=faults.append)
     broken = raising(fault)
@@ -150,11 +142,6 @@ def test_a_named_launch_from_inside_a_query_is_refused() -> None:
 def test_a_name_is_a_string(name: Any) -> None:
     with pytest.raises(QueryError, match="name"):
         fresh().launch(Toy(), name=name)
-
-
-def test_an_ask_has_no_name() -> None:
-    with pytest.raises(QueryError, match="only launches"):
-        fresh()("bits", name="x")
 
 
 def old(data: Any) -> int:
@@ -307,8 +294,6 @@ def test_a_mark_is_a_snapshot() -> None:
     values.append(3)
     assert before != mark(values)
 
-
-def test_a_class_defined_again_is_another() -> None:
     def define() -> Any:
         @attrs.frozen
         class Own(Toy):
@@ -317,10 +302,7 @@ def test_a_class_defined_again_is_another() -> None:
         return Own()
 
     assert difference(mark(define()), mark(define())) == "the mechanism's class"
-
-
-def test_a_difference_names_fields_and_not_their_values() -> None:
-    """A function may close over private data, and an error is public."""
+    # A function may close over private data, and an error is public.
 
     def over(held: Any) -> Any:
         return Statistic(lambda data: held, l1=1, l2=1)
@@ -386,7 +368,6 @@ def looping() -> Any:
 
 @pytest.mark.parametrize("held", [Prickly(), looping()], ids=["hostile class", "in itself"])
 def test_what_cannot_be_compared_cannot_have_a_name(held: Any) -> None:
-    """Nothing is charged; without a name it runs."""
     q = fresh()
     with pytest.raises(QueryError, match="cannot have a name") as caught:
         q.launch(Holding(held=held), name="x")

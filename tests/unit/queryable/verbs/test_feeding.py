@@ -20,7 +20,6 @@ from queryable import (
     PureDP,
     Queryable,
     QueryError,
-    Statistic,
     ToMechanism,
     UnknownQueryError,
     Update,
@@ -110,6 +109,11 @@ def test_nothing_is_charged_and_the_view_has_no_entry() -> None:
     assert q.view == view
     assert (q.privacy_loss(), len(q.ledger())) == (loss, 1)
     assert child.ask("now") == [1, 2, 3]
+    q = Queryable(FiltCon(PureDP("1/100"), on_exceed="halt"), [1])
+    q(Watcher())
+    with pytest.raises(QueryError):
+        q.ask(Update([2]))
+    assert q.feed([2]) is None
 
 
 def test_a_person_never_sees_batches() -> None:
@@ -178,9 +182,7 @@ def test_what_an_object_says_of_its_class_does_not_count(kind: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
-    [Update([9]), CloseBlock("day"), Heir([9])],
-    ids=lambda m: type(m).__name__,
+    "message", [Update([9]), CloseBlock("day"), Heir([9])], ids=lambda m: type(m).__name__
 )
 def test_an_analyst_cannot_send_an_owners_message(message: Any) -> None:
     """By no way of asking; and nothing has changed afterwards."""
@@ -301,10 +303,7 @@ def test_feed_takes_an_update() -> None:
     assert watcher.ask("now") == [1, 2, 3]
     q.feed.close("monday")
     assert watcher.ask("messages") == ("init", "Update", "now", "CloseBlock")
-
-
-def test_the_owners_batch_is_copied() -> None:
-    """A buffer that the owner uses again changes nothing."""
+    # A buffer that the owner uses again changes nothing.
     q, buffer = table(), [3]
     q.feed(buffer)
     buffer[:] = [4]
@@ -322,6 +321,16 @@ def test_a_root_that_keeps_its_data_refuses() -> None:
     q = Queryable(RandomBits(), [1])
     with pytest.raises(QueryError, match="keeps the data"):
         q.feed([2])
+
+    def fail(message: Any) -> None:
+        raise ValueError
+
+    q = Queryable(Watcher(fail), [1])
+    for _ in range(2):
+        with pytest.raises(MechanismFault):
+            q.feed([2])
+    with pytest.raises(MechanismFault):
+        q.ask("now")
 
 
 def test_a_child_that_fails_is_retired_and_the_others_go_on() -> None:
@@ -361,42 +370,6 @@ def test_a_child_that_says_the_message_is_wrong_refuses_it_for_all() -> None:
     assert q(Keeper(SMALL)).ask("bits") == [1, 3]
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("nested", [False, True])
-def test_an_interrupt_leaves_no_half_of_a_batch(nested: bool, kind: type[BaseException]) -> None:
-    """The old state stands in every child; the batch may be sent again."""
-    armed = [True]
-
-    def stop(message: Any) -> None:
-        if armed:
-            armed.pop()
-            raise kind
-
-    q = Queryable(FiltCon(PureDP(10)), [1])
-    first = q(Watcher())
-    (q(FiltCon(PureDP(1))) if nested else q)(Watcher(stop))
-    last = q(Watcher())
-    state = q._root.state  # type: ignore[attr-defined]
-    with pytest.raises(kind):
-        q.feed([2])
-    assert q._root.state is state  # type: ignore[attr-defined]
-    q.feed([3])
-    assert first.ask("now") == last.ask("now") == [1, 3]
-    assert first.ask("messages") == ("init", "Update", "now")
-
-
-def test_a_root_that_fails_says_so() -> None:
-    def fail(message: Any) -> None:
-        raise ValueError
-
-    q = Queryable(Watcher(fail), [1])
-    for _ in range(2):
-        with pytest.raises(MechanismFault):
-            q.feed([2])
-    with pytest.raises(MechanismFault):
-        q.ask("now")
-
-
 def test_a_mechanism_cannot_feed_while_it_answers() -> None:
     handles: list[Feed] = []
     caught: list[BaseException] = []
@@ -411,14 +384,6 @@ def test_a_mechanism_cannot_feed_while_it_answers() -> None:
     handles.append(q.feed)
     q.feed([2])
     assert len(caught) == 1
-
-
-def test_a_halted_filter_takes_no_batches_further() -> None:
-    q = Queryable(FiltCon(PureDP("1/100"), on_exceed="halt"), [1])
-    q(Watcher())
-    with pytest.raises(QueryError):
-        q.ask(Update([2]))
-    assert q.feed([2]) is None
 
 
 def test_a_subclass_with_its_own_step_gets_no_batches() -> None:
@@ -437,26 +402,12 @@ def test_a_subclass_with_its_own_step_gets_no_batches() -> None:
 
 
 def test_batches_are_private(recwarn: pytest.WarningsRecorder) -> None:
-    """A batch counts as private data, like the data set."""
     from queryable.checks.datasets import is_private
 
     q, batch = Queryable(FiltCon(PureDP(10)), np.array([1])), np.array([2])
     q.feed(batch)
     assert is_private(batch)
     assert isinstance(made(q._root.state.own.data.rows), Grown)  # type: ignore[attr-defined]
-
-
-def test_a_statistic_of_data_that_grow() -> None:
-    """A statistic sees the records in their own form."""
-    from mechanisms import Count, Histogram, Laplace, column
-
-    q = Queryable(FiltCon(PureDP(10**6)), {"age": np.array([31, 47])})
-    q.feed({"age": np.array([62, 25])})
-    assert q(Laplace(Count(column("age") >= 40), epsilon=1000)) == 2
-    q.launch_many([Laplace(Count(), epsilon=1000), Laplace(Histogram("age", [31]), epsilon=1000)])
-    with pytest.raises(QueryError, match="size"):
-        q(Laplace(Count(column("size") >= 40), epsilon=1000))
-    assert Statistic(len, l1=1, l2=1)([1]) == 1
 
 
 def test_an_interrupt_anywhere_leaves_no_half_of_a_batch() -> None:

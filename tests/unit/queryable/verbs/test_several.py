@@ -23,7 +23,7 @@ from mechanisms import (
     Until,
     column,
 )
-from mechanisms.refinement.messages import Latest
+from mechanisms.refinement.refine_queries import Latest
 from queryable import (
     SYSTEM,
     ZCDP,
@@ -64,14 +64,9 @@ def tree(mechanism: Any = None, seed: int = 3, data: Any = ROWS) -> Queryable:
 
 
 def test_there_may_be_none() -> None:
-    """Nothing is sent then."""
     q = tree()
     assert q.launch_many([]) == q.ask_many([]) == q.release_many([], loss=LITTLE) == ()
     assert len(q.view) == 0
-
-
-def test_launches_may_declare_a_d_out() -> None:
-    """As `Launch(mechanism, d_out)`; any iterable is taken."""
     q = tree()
     word, bits = q.launch_many(each for each in (Launch(WORD, PureDP("1/2")), BITS))
     assert isinstance(word, int)
@@ -94,10 +89,6 @@ def test_a_name_is_launched_once() -> None:
     assert len(q.view.exchanges) == 5  # with the report
     assert q.launch_many([BITS, WORD], names=["b", "c"]) == (child, again[2])
     assert q.privacy_loss() == PureDP("4/100")
-
-
-def test_a_name_may_be_given_twice_to_one_mechanism() -> None:
-    """Which is launched once."""
     q = tree()
     one, other, third = q.launch_many([WORD, WORD, WORD], names=["a", "a", "b"])
     assert one == other != third
@@ -186,7 +177,6 @@ def test_several_queries_to_one_child_go_there_together() -> None:
 
 
 def test_a_mechanism_that_does_not_know_them_is_asked_one_by_one() -> None:
-    """Each is an exchange; a wrong one changes nothing, or is refused after others."""
     q = tree()
     bits, other = q(BITS), tree()(BITS)
     assert bits.ask_many(["bits"] * 3) == tuple(other.ask("bits") for _ in range(3))
@@ -254,7 +244,6 @@ REFINING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", REFINING)
 def test_persons_that_refine_pass_launches_on_and_answer_one_by_one(name: str) -> None:
-    """With the same answers as one by one."""
     size = Statistic(lambda rows: len(rows["age"]), l1=1, l2=1)
     together, alone = (tree(REFINING[name]()) for _ in range(2))
     asks = [Until(RelativeError("1/4"), [900, 100, 20]), Latest(), Refine(5)]
@@ -270,7 +259,6 @@ def test_persons_that_refine_pass_launches_on_and_answer_one_by_one(name: str) -
 
 
 def test_multiplicative_weights_and_reductions_answer_one_by_one() -> None:
-    """With the same answers as one by one."""
     queries = [LinearQuery([1, 0, 0, 0]), LinearQuery([1, 1, 0, 0]), LinearQuery([0, 0, 1, 1])]
     weights = PrivateMultiplicativeWeights(
         4, records=40, epsilon=5, threshold=3, updates=2
@@ -299,7 +287,6 @@ def asked_alone(handle: Queryable) -> Any:
 
 
 def test_several_statistics_are_released_like_each_alone() -> None:
-    """With the same noise, intervals, charges and names."""
     data = Table({"age": [31, 47, 62, 50] * 50})
     statistics = [Count(), Count(column("age") >= 50), Mean("age", 0, 100)]
     together, alone = (tree(FiltCon(ZCDP(1)), data=data) for _ in range(2))

@@ -93,16 +93,6 @@ def test_a_launch_reads_the_union_of_its_blocks_and_charges_each() -> None:
     assert q.ask(BlockLossQuery("today")) == PureDP(0)
 
 
-def test_a_block_that_is_closed_later_has_lost_nothing() -> None:
-    q = week()
-    q.launch_over(Reads(PureDP(1)), Last(3))
-    q.feed([98], block="today")
-    q.feed.close("today")
-    assert q.launch_over(Reads(PureDP(1)), Last(1)) == [99, 98]
-    with pytest.raises(QueryRefusedError, match="blocks day 2, today cannot pay"):
-        q.launch_over(Reads(), Last(2))
-
-
 def test_all_blocks_pay_or_none() -> None:
     q = week()
     q.launch_over(Reads(PureDP("1/2")), ["day 1"])
@@ -115,6 +105,13 @@ def test_all_blocks_pay_or_none() -> None:
     assert refused.value.spent == PureDP("1/2")
     assert state_of(q) == before
     assert spent(q) == [0, 5, 6, 0]
+    q = week()
+    q.launch_over(Reads(PureDP(1)), Last(3))
+    q.feed([98], block="today")
+    q.feed.close("today")
+    assert q.launch_over(Reads(PureDP(1)), Last(1)) == [99, 98]
+    with pytest.raises(QueryRefusedError, match="blocks day 2, today cannot pay"):
+        q.launch_over(Reads(), Last(2))
 
 
 def test_nothing_is_read_before_it_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +143,13 @@ def test_children_keep_their_records_and_get_no_updates() -> None:
     assert team.launch(Reads()) == [10, 11, 20, 21]
     assert team.privacy_loss() == LITTLE
     assert spent(q) == [0, 5, 5, 0]
+    q = week()
+    inner = q.launch_over(FiltCon(PureDP("1/2")), ["day 1"])
+    deeper = inner.launch(FiltCon(PureDP("1/4")))
+    assert deeper.launch(Reads()) == [10, 11]
+    child = week().launch_over(FiltCon(LITTLE), ["day 0"])
+    with pytest.raises(HandleError):
+        child.feed([1], block="day 0")
 
 
 def test_several_launches_are_single_ones() -> None:
@@ -167,7 +171,7 @@ def test_several_launches_are_single_ones() -> None:
     assert together.ask(Ask(1, "bits")) == alone.ask(Ask(1, "bits")) == 0
 
 
-def test_many_launches_through_the_handle() -> None:
+def test_names_and_many_launches_through_the_handle() -> None:
     q = week()
     first, second = q.launch_many([LaunchOver(Reads(), ["day 0"]), LaunchOver(Reads(), Last(1))])
     assert (first, second) == ([0, 1], [20, 21])
@@ -176,23 +180,12 @@ def test_many_launches_through_the_handle() -> None:
     with pytest.raises(QueryError, match="entry 0"):
         q.launch_many([Reads()])
     assert spent(q) == [1, 0, 1, 0]
-
-
-def test_a_name_returns_the_same_answer_for_the_same_blocks() -> None:
     q = week()
     first = q.launch_over(Reads(), ["day 0"], name="all")
     assert q.launch_over(Reads(), ["day 0"], name="all") is first
     assert spent(q) == [1, 0, 0, 0]
     with pytest.raises(QueryError, match="belongs to another mechanism"):
         q.launch_over(Reads(), ["day 1"], name="all")
-
-
-def test_a_limit_counts_launches_over_all_blocks() -> None:
-    q = week(Blocks(FiltCon(PureDP(1), max_mechanisms=2)))
-    q.launch_over(Reads(), ["day 0"])
-    q.launch_over(Reads(), ["day 1"])
-    with pytest.raises(QueryRefusedError, match="at mechanism count limit"):
-        q.launch_over(Reads(), ["day 2"])
 
 
 def test_released_statistics_over_blocks() -> None:
@@ -255,7 +248,7 @@ def test_blocks_in_a_filter() -> None:
     assert first.launch_over(Reads(), Last(1)) == [3]
 
 
-def test_batches_without_a_block_are_never_read() -> None:
+def test_records_in_no_block_are_never_read() -> None:
     q = Queryable(FiltCon(PureDP(3)), [7])
     inner = q.launch(Blocks(FiltCon(PureDP(1))))
     q.feed([8])
@@ -264,19 +257,8 @@ def test_batches_without_a_block_are_never_read() -> None:
     q.feed.close("a")
     assert inner.launch_over(Reads(), ["a"]) == [9]
     assert q.launch(Reads()) == [7, 8, 9, 10]
-
-
-def test_initial_records_are_in_no_block() -> None:
     q = week(start=[1000])
     assert q.launch_over(Reads(), Last(3)) == [0, 1, 10, 11, 20, 21]
-
-
-def test_a_mechanism_on_blocks_within_a_mechanism_on_blocks() -> None:
-    """A child of a launch over blocks has these records, and no blocks of its own."""
-    q = week()
-    inner = q.launch_over(FiltCon(PureDP("1/2")), ["day 1"])
-    deeper = inner.launch(FiltCon(PureDP("1/4")))
-    assert deeper.launch(Reads()) == [10, 11]
 
 
 # Claims.
@@ -310,12 +292,17 @@ def test_a_report_counts_the_blocks_that_may_differ() -> None:
     assert q.privacy_loss(4) == q._root.mechanism.privacy_map(4)
 
 
-def test_the_rule_of_the_filter_decides_for_each_block() -> None:
+def test_the_rule_of_the_filter_decides_for_each_block_and_its_limit_for_all() -> None:
     q = week(Blocks(FiltCon(ApproxDP(1, "1e-6"), Menu("1/100", [1, 2]))))
     for _ in range(50):
         q.launch_over(Reads(PureDP("1/100")), ["day 0"])
     assert not q.can_afford(Reads(PureDP("1/2")), blocks=["day 0"])
     assert q.can_afford(Reads(PureDP("1/50")), blocks=Last(3))
+    q = week(Blocks(FiltCon(PureDP(1), max_mechanisms=2)))
+    q.launch_over(Reads(), ["day 0"])
+    q.launch_over(Reads(), ["day 1"])
+    with pytest.raises(QueryRefusedError, match="at mechanism count limit"):
+        q.launch_over(Reads(), ["day 2"])
 
 
 # Units.
@@ -334,6 +321,15 @@ def test_a_unit_counts_in_its_first_blocks() -> None:
     rows = q.launch_over(Reads(), Last(3))
     assert [row["who"] for row in rows] == ["x", "y", "x", "z", "y", "z"]
     assert q.privacy_loss() == PureDP("1/5")  # a unit may be in two of the three blocks
+    q = Queryable(FiltCon(PureDP(3)), [])
+    q.feed(visits("x", "y", "x", "x"), block="a")
+    q.feed.close("a")
+    inner = q.launch(Blocks(FiltCon(PureDP(1)), "who", 2, unit_rows=2))
+    for name in ("b", "c"):
+        q.feed(visits("x", "z"), block=name)
+        q.feed.close(name)
+    rows = inner.launch_over(Reads(), Last(3))
+    assert [row["who"] for row in rows] == ["x", "y", "x", "x", "z", "z"]
 
 
 @attrs.frozen
@@ -356,18 +352,6 @@ def test_a_launch_is_charged_for_all_rows_of_a_unit_in_its_blocks() -> None:
     q.launch_over(PerRecord(), ["a", "b", "c"])
     assert spent(q) == [15, 12, 6]
     assert q.ask(MeasureQuery()) == Stated(PureDP, 6)
-
-
-def test_blocks_that_are_there_already_are_restricted_too() -> None:
-    q = Queryable(FiltCon(PureDP(3)), [])
-    q.feed(visits("x", "y", "x", "x"), block="a")
-    q.feed.close("a")
-    inner = q.launch(Blocks(FiltCon(PureDP(1)), "who", 2, unit_rows=2))
-    for name in ("b", "c"):
-        q.feed(visits("x", "z"), block=name)
-        q.feed.close(name)
-    rows = inner.launch_over(Reads(), Last(3))
-    assert [row["who"] for row in rows] == ["x", "y", "x", "x", "z", "z"]
 
 
 def test_they_are_restricted_when_a_launch_or_a_batch_reads_them(
@@ -423,6 +407,15 @@ def test_data_that_protect_units_need_the_same_unit() -> None:
         with pytest.raises(QueryError, match="unit='who' in Blocks"):
             q.launch(wrong)
         assert q.privacy_loss() == PureDP(0)
+    # Their rows cannot be dropped any more, and it is refused before anything is charged.
+    for mechanism in (Blocks(FiltCon(PureDP(1)), "who"), FiltCon(PureDP(1))):
+        with pytest.raises(QueryError, match="launch it before the first block"):
+            Queryable(mechanism, Folders()).launch(Blocks(FiltCon(PureDP(1)), "who"))
+    q = Queryable(Blocks(FiltCon(PureDP(1)), "who"), {"who": [], "n": []})
+    before = state_of(q)
+    with pytest.raises(QueryError, match="column"):
+        q.feed({"n": [1]}, block="a")
+    assert state_of(q) == before
 
 
 class Folders(Described):
@@ -433,13 +426,6 @@ class Folders(Described):
 
     def check(self, statistic: Any) -> None:
         pass
-
-
-def test_blocks_that_were_there_before_are_not_bounded_by_units() -> None:
-    """Their rows cannot be dropped any more, and it is refused before anything is charged."""
-    for mechanism in (Blocks(FiltCon(PureDP(1)), "who"), FiltCon(PureDP(1))):
-        with pytest.raises(QueryError, match="launch it before the first block"):
-            Queryable(mechanism, Folders()).launch(Blocks(FiltCon(PureDP(1)), "who"))
 
 
 # What is wrong.
@@ -489,10 +475,7 @@ WRONG: dict[str, tuple[Callable[[Queryable], Any], str]] = {
         lambda q: q.launch_over(Reads(), ["day 0"], PureDP("1/100")),
         "below the privacy map",
     ),
-    "another measure": (
-        lambda q: q.launch_over(Reads(ZCDP(1)), ["day 0"]),
-        "Nothing is charged",
-    ),
+    "another measure": (lambda q: q.launch_over(Reads(ZCDP(1)), ["day 0"]), "Nothing is charged"),
     "the loss of an unknown block": (lambda q: q.ask(BlockLossQuery("x")), "no block 'x'"),
     "the loss of no block": (lambda q: q.ask(BlockLossQuery(None)), "a text, an int or a date"),
     "an unknown query": (lambda q: q.ask("bits"), "Blocks answers LaunchOver"),
@@ -515,20 +498,6 @@ def test_a_wrong_message_changes_nothing(name: str) -> None:
     q.feed([98], block="today")
     q.feed.close("today")
     assert q.launch_over(Reads(), ["today"]) == [99, 98]
-
-
-def test_a_child_has_no_feed() -> None:
-    child = week().launch_over(FiltCon(LITTLE), ["day 0"])
-    with pytest.raises(HandleError):
-        child.feed([1], block="day 0")
-
-
-def test_a_batch_without_the_unit_changes_nothing() -> None:
-    q = Queryable(Blocks(FiltCon(PureDP(1)), "who"), {"who": [], "n": []})
-    before = state_of(q)
-    with pytest.raises(QueryError, match="column"):
-        q.feed({"n": [1]}, block="a")
-    assert state_of(q) == before
 
 
 @pytest.mark.parametrize(
@@ -554,6 +523,14 @@ def test_what_no_theorem_covers_is_refused() -> None:
     with pytest.raises(UnprovenCompositionError):
         q.launch_over(Toy(ApproxZCDP("1/10", "1e-9")), ["day 0"])  # it has no coin at launch
     assert q.ask(PrivacyLossQuery()) == ApproxZCDP(0, 0)
+    q = Queryable(FiltCon(PureDP(1)), [])
+    with pytest.raises(QueryError):
+        q.launch_over(Reads(), Last(1))
+    with pytest.raises(QueryError):
+        q.ask(CanAfford(LaunchOver(Reads(), Last(1))))
+    with pytest.raises(QueryError):
+        q.ask(Launch(LaunchOver(Reads(), Last(1))))
+    assert q.privacy_loss() == PureDP(0)
 
 
 # What is shown.
@@ -620,7 +597,6 @@ def test_the_explanation_says_who_is_protected(blocks: Blocks, words: str) -> No
 def test_the_explanation_says_where_it_is_refused(
     numbers: dict[str, int], words: str | None
 ) -> None:
-    """In a filter over rows, as the launch does."""
     blocks = Blocks(FiltCon(PureDP("1/10")), "who", **numbers)  # type: ignore[arg-type]
     q = Queryable(FiltCon(PureDP(1)), {"who": []})
     for text in (explain(blocks), Queryable(blocks, {"who": []}).explain()):
@@ -632,18 +608,6 @@ def test_the_explanation_says_where_it_is_refused(
     else:
         with pytest.raises(QueryError, match="protect single records"):
             q(blocks)
-
-
-def test_other_compositors_do_not_launch_over_blocks() -> None:
-    """A launch over blocks at another compositor is a wrong query."""
-    q = Queryable(FiltCon(PureDP(1)), [])
-    with pytest.raises(QueryError):
-        q.launch_over(Reads(), Last(1))
-    with pytest.raises(QueryError):
-        q.ask(CanAfford(LaunchOver(Reads(), Last(1))))
-    with pytest.raises(QueryError):
-        q.ask(Launch(LaunchOver(Reads(), Last(1))))
-    assert q.privacy_loss() == PureDP(0)
 
 
 def test_what_counts_batches_goes_beside_it() -> None:

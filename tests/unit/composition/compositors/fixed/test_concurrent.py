@@ -1,12 +1,15 @@
-"""ConComp: mechanisms fixed in advance, all started at once."""
+"""Fixed children: answers, faults, and a claim that is known before they run."""
 
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from composition import ConComp, ExPost, FiltCon, OdomCon
+from composition import ConComp, ExPost, FiltCon, OdomCon, Parallel, Partition
+from composition.compositors.fixed import known
+from composition.compositors.fixed.known import KnownMap
 from composition.rules.optimal import optimal_epsilon
+from mechanisms import Count, Gaussian, Laplace
 from queryable import (
     GDP,
     RDP,
@@ -14,6 +17,7 @@ from queryable import (
     ApproxDP,
     ApproxZCDP,
     Ask,
+    Failed,
     Launch,
     Launched,
     Loss,
@@ -23,19 +27,12 @@ from queryable import (
     Queryable,
     QueryError,
     SeededCoins,
+    UnknownQueryError,
     UnprovenCompositionError,
 )
-from queryable.errors import UnknownChildError
+from queryable.effort import is_quick, within_effort
 from queryable.losses import total
-from tests.strategies import (
-    ILLEGAL,
-    LOSSES,
-    TENTH,
-    WORD,
-    RandomBits,
-    RandomWord,
-    Toy,
-)
+from tests.strategies import LOSSES, TENTH, WORD, Faulty, RandomBits, RandomWord, Toy, raising
 
 COINS = SeededCoins(1)
 
@@ -45,13 +42,16 @@ def test_all_start_at_once() -> None:
     _, opening = ConComp([RandomBits(), RandomWord(), RandomBits()]).init(None, COINS)
     assert [each.child for each in opening] == [0, None, 2]
     assert [each.answer for each in opening] == [COINS.spawn(n, 0).draw(WORD) for n in range(3)]
-
-
-def test_children_interleave() -> None:
-    """Each child counts its own messages."""
-    q = Queryable(ConComp([Toy(), Toy()]), None)
-    first, second = q.opening
-    assert [each.ask("bits") for each in (first, second, first, first, second)] == [0, 0, 1, 2, 1]
+    # Its answer in the opening is `Failed()`; the others start.
+    bad = Faulty(raising(RuntimeError("secret")), at_launch=True, guarded=False)
+    mechanism = ConComp([RandomBits(), bad, RandomBits()])
+    state, opening = mechanism.init(None, COINS)
+    assert [type(each) is Failed for each in opening] == [False, True, False]
+    assert mechanism.step(state, Ask(2, "bits"), COINS)[1]
+    # Interactive approximate zCDP with delta > 0 may not interleave here either.
+    with pytest.raises(UnprovenCompositionError):
+        ConComp([Toy(), Toy(ApproxZCDP(1, "1e-6"))])
+    ConComp([Toy(), RandomWord(ApproxZCDP(1, "1e-6"))])
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -79,20 +79,14 @@ MIXED = [
 def test_mixed_losses_meet_in_the_first_measure_that_takes_them(
     losses: list[Loss], composed: Loss
 ) -> None:
-    """The common measure is one that theorems take every loss to."""
     assert ConComp([RandomWord(loss) for loss in losses]).privacy_map(1) == composed
 
 
 def test_a_measure_may_be_asked_for() -> None:
-    """In a given measure every map is stated in it."""
     composed = ConComp([Toy(), Toy()])
     assert composed.privacy_map(1, ApproxDP) == ApproxDP("0.2", 0)
     with pytest.raises(ValueError, match="no theorem"):
         ConComp([Toy(ZCDP(1))]).privacy_map(1, PureDP)
-
-
-def test_an_empty_composition_loses_nothing() -> None:
-    """No mechanisms, no loss."""
     assert ConComp([]).privacy_map(1) == PureDP(0)
 
 
@@ -137,41 +131,13 @@ def test_a_free_delta_is_what_the_others_leave() -> None:
     "loss", [RDP.at(2, 8, 32).from_loss(ZCDP("1/50")), ZCDP("1/50"), GDP("1/5"), RDP(20, "1/3")]
 )
 def test_a_plan_is_converted_once(loss: Any) -> None:
-    """Declared in advance, losses are composed in their measure, and the total is converted."""
     plan: Any = ConComp([Toy(loss)] * 10, delta="1e-6").privacy_map(1)
     alone = [loss.to(ApproxDP, "1e-7")] * 10
     assert plan == total([loss] * 10, loss.measure).to(ApproxDP, "1e-6")
     assert plan.epsilon < optimal_epsilon(alone, "1e-6")
 
 
-def test_the_open_problem_is_refused_at_construction() -> None:
-    """Interactive approximate zCDP with delta > 0 may not interleave here either."""
-    with pytest.raises(UnprovenCompositionError):
-        ConComp([Toy(), Toy(ApproxZCDP(1, "1e-6"))])
-    ConComp([Toy(), RandomWord(ApproxZCDP(1, "1e-6"))])
-
-
-def test_wrong_queries_change_nothing() -> None:
-    """Nonsense, launches and unknown children are `QueryError`s."""
-    composed = ConComp([Toy(), RandomWord()])
-    state, _ = composed.init(None, COINS)
-    wrong = [
-        *ILLEGAL,
-        Launch(Toy()),
-        *[Ask(0, each) for each in ILLEGAL],
-        *[Ask(each, "bits") for each in (*ILLEGAL, 1, 2, -1, "0")],
-        PrivacyLossQuery(True),
-    ]
-    for query in wrong:
-        with pytest.raises(QueryError):
-            composed.step(state, query, COINS)
-    assert composed.step(state, Ask(0, "bits"), COINS)[1] == 0
-    with pytest.raises(UnknownChildError):
-        composed.step(state, Ask(1, "bits"), COINS)
-
-
 def test_it_nests() -> None:
-    """A ConComp in a filter is charged its sum; a filter in it takes launches."""
     q = Queryable(FiltCon(PureDP(1)), None)
     child = q(ConComp([Toy(), FiltCon(PureDP("0.5"))]))
     assert q.privacy_loss() == PureDP("0.6")
@@ -181,3 +147,167 @@ def test_it_nests() -> None:
     assert leaf.privacy_loss() == TENTH
     assert isinstance(filtered.ask(Launch(Toy())), Queryable)
     assert Launched(0, None) == q.view[0].answer.answer[0]
+
+
+FIXED = (
+    ConComp([RandomBits(), RandomWord()]),
+    Parallel(Partition("k", ["a", "b"]), {"a": RandomBits(), "b": RandomWord()}),
+)
+DATA = [{"k": "a"}]
+both = pytest.mark.parametrize("mechanism", FIXED, ids=["ConComp", "Parallel"])
+
+
+@both
+@pytest.mark.parametrize("query", [Launch(Toy()), "bits", None, ("a", "bits"), 3])
+def test_nothing_can_be_launched(mechanism: Any, query: Any) -> None:
+    """The children are fixed; only Ask and PrivacyLossQuery are answered."""
+    state, _ = mechanism.init(DATA, COINS)
+    with pytest.raises(UnknownQueryError, match="Ask and PrivacyLossQuery"):
+        mechanism.step(state, query, COINS)
+
+
+@both
+def test_reading_the_loss_changes_nothing(mechanism: Any) -> None:
+    """The very state comes back, from the whole and from a child."""
+    state, opening = mechanism.init(DATA, COINS)
+    for query in (PrivacyLossQuery(), Ask(opening[0].child, PrivacyLossQuery())):
+        assert mechanism.step(state, query, COINS)[0] is state
+
+
+@both
+def test_depth_is_bounded(mechanism: Any) -> None:
+    """A query nested deeper than the public bound is refused before anything else is looked at."""
+    query: Any = "bits"
+    for _ in range(101):
+        query = Ask(0, query)
+    state, _ = mechanism.init(DATA, COINS)
+    with pytest.raises(QueryError, match="max_depth=100"):
+        mechanism.step(state, query, COINS)
+
+
+EVEN = Partition(lambda record: record % 2, (0, 1))
+
+
+class Asked(Toy):
+    """A mechanism that counts how often its privacy map is evaluated."""
+
+    times = 0
+
+    def loss(self, d_in: int) -> Loss:
+        """The loss, counted."""
+        Asked.times += 1
+        return super().loss(d_in)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda inner: ConComp([inner]),
+        lambda inner: ConComp([inner, Laplace(Count(), scale=9)], delta="1e-6"),
+        lambda inner: Parallel(EVEN, {0: inner, 1: inner}),
+    ],
+    ids=["ConComp", "ConComp with delta", "Parallel"],
+)
+def test_levels_evaluate_the_innermost_map_as_often_as_one_level(
+    around: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    for levels in (4, 12):
+        monkeypatch.setattr(Asked, "times", 0)
+        mechanism: Any = Asked(PureDP("1/100"))
+        for _ in range(levels):
+            mechanism = around(mechanism)
+        mechanism.privacy_map(3)
+        counts.append(Asked.times)
+    assert counts[0] > 0
+    assert counts[0] == counts[1]
+
+
+def test_what_is_known_tells_measures_and_records_apart() -> None:
+    both = ConComp([Laplace(Count(), scale=1), Gaussian(Count(), scale=1)])
+    told = []
+    for _ in range(3):
+        with pytest.raises(ValueError, match="PureDP") as refused:
+            both.privacy_map(1, PureDP)
+        told.append((refused.type, str(refused.value)))
+    assert len(set(told)) == 1
+    composed = ConComp([Laplace(Count(), scale=1)])
+    composed.privacy_map(1)
+    with pytest.raises(Exception, match=r"d_in|records"):
+        composed.privacy_map(1.0)  # type: ignore[arg-type]
+    composed = ConComp([Laplace(Count(), scale=1)])
+    stated = [(1, None), (2, None), (1, ZCDP), (1, ApproxDP)]
+    first = [composed.privacy_map(*each) for each in stated]
+    assert first == [composed.privacy_map(*each) for each in stated]
+    assert len({repr(each) for each in first}) == len(stated)
+
+
+def test_an_unexpected_error_is_raised_each_time_and_not_kept() -> None:
+    asked = []
+
+    def stated(d_in: int, measure: Any) -> Loss:
+        asked.append(d_in)
+        raise ZeroDivisionError
+
+    kept = KnownMap()
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            kept.at(1, None, stated)
+    assert asked == [1, 1]
+
+
+def test_few_losses_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who asks for ever other records fills no memory."""
+    monkeypatch.setattr(known, "_MOST", 4)
+    kept = KnownMap()
+    for d_in in range(1, 20):
+        assert kept.at(d_in, None, lambda at, _: PureDP(at)) == PureDP(d_in)
+    assert len(kept._known) <= 4
+
+
+def test_what_is_known_is_no_part_of_the_value() -> None:
+    asked, other = (ConComp([Laplace(Count(), scale=1)]) for _ in range(2))
+    asked.privacy_map(5)
+    assert asked == other
+    assert hash(asked) == hash(other)
+    assert repr(asked) == repr(other)
+    with pytest.raises((PrivacyClaimError, ValueError)):
+        asked.privacy_map(-1)
+
+
+def test_what_takes_too_long_in_a_message_is_stated_elsewhere() -> None:
+    def stated(d_in: int, measure: Any) -> Loss:
+        if is_quick():
+            raise ValueError("too much work")
+        return PureDP(d_in)
+
+    kept = KnownMap()
+    with within_effort(), pytest.raises(ValueError, match="too much work"):
+        kept.at(1, None, stated)
+    assert kept.at(1, None, stated) == PureDP(1)
+
+
+def test_losses_are_stated_in_a_measure_that_one_of_them_has() -> None:
+    """Gaussian noise has a loss in Gaussian DP too, which is the measure beside that only."""
+    noise = Gaussian(Count(), scale=5)
+    assert ConComp([noise, Toy(PureDP("0.1"))]).privacy_map(1).measure is ZCDP
+    assert ConComp([noise, Toy(GDP("0.1"))]).privacy_map(1).measure is GDP
+
+
+def test_the_claim_does_not_depend_on_who_asks() -> None:
+    """A ledger is replayed without the limits of an analyst's message, so both have one claim."""
+    mixed = [Gaussian(Count(), rho="1/10"), Laplace(Count(), epsilon="1/2")]
+    tight, simple = (ConComp(mixed, delta="1e-6", grid=grid) for grid in (True, False))
+    with within_effort(True):
+        with pytest.raises(QueryError, match="grid=False"):
+            tight.privacy_map(1, ApproxDP)
+        quick = simple.privacy_map(1, ApproxDP)
+        assert tight.guarantee().theorem
+        responses = ConComp([RandomBits(PureDP(1))] * 2, delta="1e-6")
+        assert responses.privacy_map(1, ApproxDP).epsilon < 2
+    assert quick == simple.privacy_map(1, ApproxDP)
+    assert tight.privacy_map(1, ApproxDP).epsilon < quick.epsilon
+    root = Queryable(FiltCon(ApproxDP(9, "1e-5")), {"age": [1]})
+    with within_effort(True), pytest.raises(QueryError, match="grid=False"):
+        root.launch(tight)
+    assert root.privacy_loss() == ApproxDP(0, 0)

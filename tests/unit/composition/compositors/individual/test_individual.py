@@ -67,7 +67,7 @@ from queryable.errors import RetiredChildError, UnknownChildError
 from queryable.faults import collecting
 from queryable.messages import CloseBlock
 from queryable.streams.contributions import PerRecord
-from tests.attacks.test_cascading_accounts import Silent
+from tests.attacks.test_individual import Silent
 from tests.strategies import Courier, Toy, raising
 
 DATA = {"age": np.arange(100), "cost": np.arange(100) % 10}
@@ -90,26 +90,16 @@ def counting(where: Any = None, rho: Any = "1/10") -> Launch:
     return Launch(Gaussian(Count(where), rho=rho))
 
 
-def test_disjoint_counts_cost_each_record_once() -> None:
+def test_a_record_pays_what_it_adds_to_each_answer() -> None:
     """Ten counts at the whole budget, where `FiltCon` admits one."""
     tens = [(column("age") >= 10 * i) & (column("age") < 10 * i + 10) for i in range(10)]
     answers = told(Individual("1/10"), DATA, *map(counting, tens), *map(counting, tens))
     assert answers == [10] * 10 + [0] * 10
-
-
-def test_a_record_is_left_out_when_it_cannot_pay() -> None:
     launches = counting(OLD, "1/15"), counting(None, "1/15"), counting(None, "1/30")
     answers = told(Individual("1/10"), DATA, *launches, counting(None, "1/30"))
     assert answers == [40, 60, 100, 0]
-
-
-def test_sums_cost_what_a_record_adds() -> None:
-    """A record of 9 costs 81 times as much as a record of 1."""
     launch = Launch(Gaussian(Sum("cost", 0, 9), variance=Fraction(81, 2)))
     assert told(Individual(1), DATA, launch, launch) == [450, 10 * sum(range(7))]
-
-
-def test_groups_cost_a_record_its_own_group() -> None:
     launch = Launch(Gaussian(GroupBy({"cost": [1, 2]}, Count(OLD)), rho=1))
     first, second = told(Individual(1), DATA, launch, launch)
     assert (first.tolist(), second.tolist()) == ([4, 4], [0, 0])
@@ -135,16 +125,6 @@ def test_others_cost_everybody_the_whole_loss(mechanism: Any) -> None:
     assert told(Individual(2 * whole), DATA, Launch(mechanism), counting(None, whole))[1] == 100
 
 
-def test_d_out_is_what_everybody_pays() -> None:
-    launch = Launch(Gaussian(Count(OLD), rho="1/20"), ZCDP("1/10"))
-    assert told(Individual("1/10"), DATA, launch, counting(YOUNG)) == [40, 0]
-    odometer = Launch(OdomCon(ZCDP), ZCDP("1/10"))
-    assert told(Individual("1/10"), DATA, odometer, Ask(0, counting(None)), counting())[1:] == [
-        100,
-        0,
-    ]
-
-
 def test_a_child_keeps_its_records() -> None:
     """Those that were active at its launch, whatever they pay later."""
     answers = told(
@@ -158,9 +138,6 @@ def test_a_child_keeps_its_records() -> None:
         counting(None, "1/100"),
     )
     assert (answers[0], *answers[2:]) == (40, 60, 60, 60, 0)
-
-
-def test_it_nests() -> None:
     inner = Launch(Individual("1/20"))
     script = (counting(OLD), inner, Ask(1, counting(None, "1/20")), Ask(1, counting(None, "1/20")))
     assert told(Individual("1/10"), DATA, *script)[2:] == [60, 0]
@@ -171,7 +148,6 @@ def test_it_nests() -> None:
 
 
 def test_what_retires_others_does() -> None:
-    """As in a `FiltCon`."""
     mechanism = Individual(1)
     state, _ = mechanism.init(DATA, Silent())
     state, _ = mechanism.step(state, Launch(Toy(PureDP("1/10"))), Silent())
@@ -205,6 +181,13 @@ def test_the_loss_is_the_budget_from_the_first_launch_on() -> None:
     assert told(Individual("1/10"), DATA, *script)[::2] == [ZCDP(0), ZCDP("1/10")]
     assert told(Individual("1/10"), DATA, counting(), PrivacyLossQuery(3))[1] == ZCDP("9/10")
     assert told(Individual("1/10"), DATA, counting(), PrivacyLossQuery(0))[1] == ZCDP(0)
+    launch = Launch(Gaussian(Count(OLD), rho="1/20"), ZCDP("1/10"))
+    assert told(Individual("1/10"), DATA, launch, counting(YOUNG)) == [40, 0]
+    odometer = Launch(OdomCon(ZCDP), ZCDP("1/10"))
+    assert told(Individual("1/10"), DATA, odometer, Ask(0, counting(None)), counting())[1:] == [
+        100,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("leaves", [True, False])
@@ -302,6 +285,16 @@ def test_what_cannot_be_read_is_paid_in_full() -> None:
         answers = told(Individual("1/10"), DATA, launch, counting(None, "1/20"), counting())
     assert answers == [Failed(), 100, 0]
 
+    def broken(data: Any) -> int:
+        raise ValueError(str(data))
+
+    launch = Launch(Gaussian(Statistic(broken, l1=1, l2=1), rho="1/20"))
+    uneven = {"age": [1, 2], "cost": [1]}
+    with collecting() as faults:
+        assert told(Individual("1/10"), DATA, launch, counting()) == [Failed(), 0]
+        assert told(Individual("1/10"), uneven, launch, launch) == [Failed(), Failed()]
+    assert len(faults) == 3
+
 
 @attrs.frozen
 class Stating(Measurement[int]):
@@ -352,18 +345,6 @@ def test_wrong_squares_are_paid_in_full(squares: Any) -> None:
         )
     assert answers == [Failed(), 0]
     assert told(Individual(1), DATA, Launch(Stating(squares=np.ones(100, dtype=int)))) == [1]
-
-
-def test_a_failing_statistic_is_paid_and_the_filter_lives() -> None:
-    def broken(data: Any) -> int:
-        raise ValueError(str(data))
-
-    launch = Launch(Gaussian(Statistic(broken, l1=1, l2=1), rho="1/20"))
-    uneven = {"age": [1, 2], "cost": [1]}
-    with collecting() as faults:
-        assert told(Individual("1/10"), DATA, launch, counting()) == [Failed(), 0]
-        assert told(Individual("1/10"), uneven, launch, launch) == [Failed(), Failed()]
-    assert len(faults) == 3
 
 
 def interrupted(*given: Any) -> Any:
@@ -553,7 +534,7 @@ def test_what_counts_batches_goes_beside_it(mechanism: Any) -> None:
     assert root.launch(mechanism) is not None
 
 
-def test_over_blocks_it_keeps_the_blocks_of_its_launch() -> None:
+def test_blocks_and_parts_have_accounts_of_their_records() -> None:
     days = Queryable(Blocks(FiltCon(ZCDP(10))), {"age": []}, coins=NO_NOISE, **SEEDED)
     count = Gaussian(Count(), rho=1)
     for name, ages in (("monday", [1, 2]), ("tuesday", [3])):
@@ -564,9 +545,6 @@ def test_over_blocks_it_keeps_the_blocks_of_its_launch() -> None:
     days.feed.close("wednesday")
     assert [monday.launch(count), both.launch(count), monday.launch(count)] == [2, 3, 0]
     assert days.launch_over(Individual(1), Last(1)).launch(count) == 5
-
-
-def test_parts_of_data_that_grow_have_accounts_of_their_records() -> None:
     parts = Parallel(Partition("age", [1, 2]), {each: Individual(1) for each in (1, 2)})
     root = Queryable(parts, {"age": [1, 1, 2]}, coins=NO_NOISE, **SEEDED)
     first, second, *_ = root.opening
@@ -604,7 +582,6 @@ def test_an_interrupted_launch_is_owed_by_records_that_arrive(monkeypatch: Any) 
 
 
 def test_the_ledger_shows_what_a_launch_costs_a_record() -> None:
-    """The loss is that of a record that adds most, and the total is the budget."""
     mine = Queryable(Individual("1/10"), DATA)
     empty = mine.tree()
     assert "spent ZCDP(rho=0)" in str(empty)

@@ -1,7 +1,4 @@
-"""The boundaries of time-uniform odometers: comparisons, extreme inputs, parameters, bad input.
-
-Values and roundings are in tests/audit/test_reference_values.py and test_rounding.py.
-"""
+"""Boundaries of odometers."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -26,7 +23,7 @@ from composition import (
     TimeUniform,
 )
 from mechanisms import BrownianNoiseReduction, Count, Open, Refine
-from queryable import GDP, ZCDP, PureDP, Queryable
+from queryable import GDP, RDP, ZCDP, PureDP, Queryable
 from queryable.losses import TimeUniformBound
 from tests.reference import linear, mp, one_sided, real
 
@@ -40,9 +37,7 @@ variances = st.builds(
     st.integers(-9, 5),
 )
 chances = st.builds(
-    lambda digits, exponent: F(digits, 10 ** (exponent + 2)),
-    st.integers(1, 36),
-    st.integers(0, 40),
+    lambda digits, exponent: F(digits, 10 ** (exponent + 2)), st.integers(1, 36), st.integers(0, 40)
 )
 """Deltas from 0.36, below 1/e, down to 1e-42."""
 
@@ -83,7 +78,6 @@ def roots() -> list[Any]:
 
 @pytest.mark.parametrize(("delta", "variance"), roots())
 def test_the_one_sided_root_at_extreme_inputs(delta: Fraction, variance: Fraction) -> None:
-    """The one-sided mixture at extreme deltas and variances, compared with bisection."""
     with mp.workdps(250):
         true = one_sided(real(variance), real(delta), mp.mpf(1))
         unit = mp.sqrt(real(variance) + 1)  # bisection ends 1e-70 of this above the root
@@ -116,7 +110,6 @@ def test_monotone(odometer: TimeUniform) -> None:
 
 @pytest.mark.parametrize("odometer", ALL, ids=names)
 def test_a_smaller_delta_costs_more(odometer: TimeUniform) -> None:
-    """This holds at every variance."""
     stricter = attrs.evolve(odometer, delta=DELTA / 1000)
     assert all(at(odometer, variance) < at(stricter, variance) for variance in GRID)
 
@@ -129,12 +122,22 @@ def test_launches_add_up(odometer: TimeUniform) -> None:
     assert odometer.bound(losses[::-1]) == odometer.bound(iter(losses))
 
 
-def test_pure_children_are_charged_by_tanh() -> None:
+def test_charges_and_bounds_beside_each_other() -> None:
     """The charge is epsilon*tanh(epsilon/2), which is less than epsilon^2/2."""
     odometer = MixtureOdometer(DELTA, 1)
     variance = F(str(4 * mp.tanh(1)))
     assert float(odometer.bound([PureDP(2)])) == pytest.approx(float(at(odometer, variance)))
     assert odometer.bound([PureDP(2)]) < at(odometer, F(4))
+    # This holds at equal gamma and every variance.
+    for variance in GRID:
+        one, two = OneSidedMixtureOdometer(DELTA, "0.1"), MixtureOdometer(DELTA, "0.1")
+        assert at(one, variance) < at(two, variance)
+    # The published bound is infinite there; ours is the value at v0 with the true drift.
+    odometer = StitchedOdometer(DELTA, 1)
+    assert at(odometer, F(1)) - at(odometer, F(1, 2)) == pytest.approx(F(1, 4))
+    assert at(odometer, F(1, 10**9)) < at(odometer, F(1))
+    with pytest.raises(TypeError, match="n is"):
+        Rogers2016Odometer(DELTA, 10.5)  # type: ignore[arg-type]
 
 
 def test_rogers_2023_theorem_4_corrected() -> None:
@@ -156,13 +159,6 @@ def test_rogers_2023_theorem_4_corrected() -> None:
     assert isinstance(report, TimeUniformBound)
     assert report.delta == DELTA
     assert 0 <= real(report.epsilon) - true < mp.mpf(10) ** -25
-
-
-def test_one_sided_is_below_two_sided() -> None:
-    """This holds at equal gamma and every variance."""
-    for variance in GRID:
-        one, two = OneSidedMixtureOdometer(DELTA, "0.1"), MixtureOdometer(DELTA, "0.1")
-        assert at(one, variance) < at(two, variance)
 
 
 @settings(max_examples=50)
@@ -228,19 +224,8 @@ def test_optimised_renyi_is_close_to_a_fixed_time() -> None:
     fixed_time = 5.756521769756932
     assert at(RenyiOdometer.optimised_at(DELTA, 1), F(1)) < fixed_time * 1.02
     assert at(LinearOdometer.optimised_at(DELTA, 1), F(1)) == pytest.approx(fixed_time)
-
-
-def test_optimised_passes_the_shares_on() -> None:
-    """With shares every odometer accepts children with deltas."""
     odometer = MixtureOdometer.optimised_at(DELTA, 1, deltas="1e-8", margin="0.1")
     assert (odometer.deltas, odometer.margin) == (F(1, 10**8), F(1, 10))
-
-
-def test_the_stitched_bound_below_its_start() -> None:
-    """The published bound is infinite there; ours is the value at v0 with the true drift."""
-    odometer = StitchedOdometer(DELTA, 1)
-    assert at(odometer, F(1)) - at(odometer, F(1, 2)) == pytest.approx(F(1, 4))
-    assert at(odometer, F(1, 10**9)) < at(odometer, F(1))
 
 
 BAD = (
@@ -283,7 +268,12 @@ def test_bad_input(make: Callable[[], Any], named: str) -> None:
         make()
 
 
-def test_n_is_an_integer() -> None:
-    """A float is refused."""
-    with pytest.raises(TypeError, match="n is"):
-        Rogers2016Odometer(DELTA, 10.5)  # type: ignore[arg-type]
+def test_renyi_of_one_order_is_a_line() -> None:
+    """With zCDP children the bound is alpha*rho + log(1/delta)/(alpha - 1)."""
+    odometer = RenyiOdometer("0.01", [3])
+    rise = odometer.bound([ZCDP("0.2")]) - odometer.bound([ZCDP("0.1")])
+    assert rise == 3 * Fraction(1, 10)
+    assert float(odometer.bound([ZCDP("0.1")])) == pytest.approx(0.3 + float(mp.log(100)) / 2)
+    odometer = RenyiOdometer("0.01", [8])
+    assert odometer.measure == RDP.at(8)
+    assert float(odometer.bound([RDP(8, "0.5")])) == pytest.approx(0.5 + float(mp.log(100)) / 7)

@@ -1,6 +1,5 @@
 """Time-uniform odometers in a compositor: what they report, refuse, and stop at as filters."""
 
-import operator
 from fractions import Fraction
 from typing import Any
 
@@ -68,16 +67,12 @@ def test_an_odometer_reports_the_bound(rule: TimeUniform) -> None:
 
 
 def test_all_of_a_child_is_charged_when_it_is_launched() -> None:
-    """Asks are not charged; tests/attacks/test_pro_rata_charging.py shows why."""
+    """Asks are not charged; tests/attacks/test_false_claims.py shows why."""
     q = Queryable(OdomCon(ZCDP, LINEAR), None)
     child = q(RandomBits(ZCDP("0.01")))
     before = q.privacy_loss()
     child("bits")
     assert q.privacy_loss() == before
-
-
-def test_launches_with_zero_loss_are_free() -> None:
-    """Without a positive loss the bound is zero."""
     q = Queryable(OdomCon(ZCDP, LINEAR), None)
     q(RandomWord(ZCDP(0)))
     assert q.privacy_loss() == TimeUniformBound(0, 0)
@@ -85,18 +80,9 @@ def test_launches_with_zero_loss_are_free() -> None:
 
 @pytest.mark.parametrize("kind", [OdomCon, Odom, OdomSeq])
 def test_every_odometer_takes_the_rule(kind: Any) -> None:
-    """Concurrent, noninteractive and sequential."""
     q = Queryable(kind(ZCDP, LINEAR), None)
     q(RandomWord(ZCDP("0.01")))
     assert q.privacy_loss() == TimeUniformBound(LINEAR.bound([ZCDP("0.01")]), DELTA)
-
-
-def test_the_report_for_another_d_in() -> None:
-    """It composes the children's maps there; at 0 nothing is lost."""
-    q = Queryable(OdomCon(ZCDP, LINEAR), None)
-    q(RandomWord(ZCDP("0.01")))
-    assert q.privacy_loss(2) == TimeUniformBound(LINEAR.bound([ZCDP("0.04")]), DELTA)
-    assert q.privacy_loss(0) == TimeUniformBound(0, 0)
 
 
 def test_the_measure_is_the_rules() -> None:
@@ -106,58 +92,19 @@ def test_the_measure_is_the_rules() -> None:
     assert SHARED.measure == ApproxZCDP
     with pytest.raises(ValueError, match="takes losses in ZCDP"):
         OdomCon(PureDP, LINEAR)
+    # Launches state approximate zCDP, and each order takes alpha*rho of it.
+    rule = RenyiOdometer(DELTA, [2, 8, 32], deltas="1e-8", margin="0.1")
+    plain = RenyiOdometer(DELTA, [2, 8, 32])
+    assert rule.bound([ZCDP("0.1")]) == plain.bound([ZCDP("0.1")])
+    assert rule.bound([ApproxDP(0, "1e-8"), ZCDP("0.1")]) == plain.bound([ZCDP("0.1")]) + F(1, 10)
 
 
-# The report is no loss.
-
-REPORT = TimeUniformBound("0.5", DELTA)
-COMPARISONS = (operator.le, operator.ge, operator.lt, operator.gt, operator.add, operator.sub)
-
-
-@pytest.mark.parametrize("loss", [PureDP(1), ApproxDP(1, DELTA), ZCDP(1), RDP(2, 1)], ids=str)
-@pytest.mark.parametrize("operation", COMPARISONS)
-def test_no_order_and_no_sum_with_a_loss(operation: Any, loss: Any) -> None:
-    """From either side; the message says why and what to use instead."""
-    for pair in ((REPORT, loss), (loss, REPORT)):
-        with pytest.raises(TypeError, match=r"d_out.*not a privacy loss"):
-            operation(*pair)
-    assert loss != REPORT
-
-
-@pytest.mark.parametrize("operation", COMPARISONS)
-def test_no_order_and_no_sum_with_a_number(operation: Any) -> None:
-    """Not even with its own epsilon."""
-    with pytest.raises(TypeError, match="not a privacy loss"):
-        operation(REPORT, 1)
-    with pytest.raises(TypeError, match="not a privacy loss"):
-        operation(1, REPORT)
-
-
-def test_reports_are_ordered() -> None:
-    """Among themselves, both coordinates."""
-    smaller = TimeUniformBound("0.4", DELTA)
-    assert smaller <= REPORT
-    assert operator.ge(REPORT, smaller)
-    assert not operator.le(REPORT, smaller)
-    assert not smaller <= TimeUniformBound("0.5", DELTA / 2)
-
-
-def test_the_report_says_what_it_is() -> None:
-    """Its text cannot be mistaken for (epsilon, delta)."""
-    expected = "TimeUniformBound(loss <= 0.5 at all times, with probability 1 - 1e-06)"
-    assert str(REPORT) == expected
-
-
-def test_a_view_cannot_be_truncated_by_it() -> None:
-    """Algorithm 5 is about the other kind of odometer, and a `Loss` as threshold says so."""
+def test_the_report_is_no_budget_and_no_threshold() -> None:
+    with pytest.raises(TypeError, match="budget"):
+        FiltCon(TimeUniformBound("0.5", DELTA))
+    # Algorithm 5 is about the other kind of odometer, and a `Loss` as threshold says so.
     with pytest.raises(TypeError, match="not a privacy loss"):
         truncated_view(OdomCon(ZCDP, LINEAR), None, lambda view: Launch(RandomWord()), ZCDP(1))
-
-
-def test_it_is_no_budget() -> None:
-    """A filter wants a loss."""
-    with pytest.raises(TypeError, match="budget"):
-        FiltCon(REPORT)
 
 
 # Children with a delta of their own.
@@ -168,10 +115,7 @@ def test_total_delta_with_a_share() -> None:
     price = round_up(lambda d, m: d / (1 - (-m).exp()), F(1, 10**7), F(1, 10))
     assert SHARED.total_delta >= DELTA + price * (1 - F(1, 10**20))
     assert float(SHARED.total_delta) == pytest.approx(1e-6 + 1e-7 / 0.09516258196404048)
-
-
-def test_the_margin_is_added_from_the_first_delta_on() -> None:
-    """Before it, the bound is what it would be without the share."""
+    # Before it, the bound is what it would be without the share.
     q = Queryable(OdomCon(ApproxZCDP, SHARED), None)
     q(RandomWord(ZCDP("0.01")))
     assert q.privacy_loss() == TimeUniformBound(LINEAR.bound([ZCDP("0.01")]), SHARED.total_delta)
@@ -192,47 +136,28 @@ def test_deltas_beyond_their_share_are_refused() -> None:
         q(more)
     assert q.privacy_loss() == before
     q(RandomWord(PureDP("0.1")))
-
-
-def test_beyond_the_share_at_another_d_in_nothing_is_claimed() -> None:
-    """The deltas of groups are larger: the report there has delta 1."""
+    # The deltas of groups are larger: the report there has delta 1.
     q = Queryable(OdomCon(ApproxZCDP, SHARED), None)
     q(RandomWord(ApproxDP("0.1", "1e-7")))
     assert q.privacy_loss().delta == SHARED.total_delta
     assert q.privacy_loss(2).delta == 1
 
 
-def test_without_a_share_deltas_are_refused() -> None:
+def test_what_cannot_be_stated_is_refused() -> None:
     """By the odometer and by `.bound`, both naming the two keywords."""
     child = RandomWord(ApproxDP("0.1", "1e-8"))
     with pytest.raises(PrivacyClaimError, match="deltas and margin"):
         Queryable(OdomCon(ZCDP, LINEAR), None).launch(child)
     with pytest.raises(ValueError, match=r"deltas=\.\.\. and margin"):
         LINEAR.bound([child.charged])
-
-
-def test_bound_refuses_what_it_cannot_state() -> None:
-    """Deltas beyond the share, losses at one order, and what is no loss."""
     with pytest.raises(ValueError, match="share"):
         SHARED.bound([ApproxDP("0.1", "1e-7"), ApproxDP("0.1", "1e-9")])
     with pytest.raises(ValueError, match="no theorem"):
         LINEAR.bound([RDP(8, "0.1")])
     with pytest.raises(TypeError, match="not a privacy loss"):
         LINEAR.bound([0.1])  # type: ignore[list-item]
-
-
-def test_interactive_children_known_only_as_approximate_zcdp_are_open() -> None:
-    """As in every interleaved composition."""
     with pytest.raises(UnprovenCompositionError, match="open"):
         Queryable(OdomCon(ApproxZCDP, SHARED), None)(Toy(ApproxZCDP("0.01", "1e-8")))
-
-
-def test_renyi_with_a_share() -> None:
-    """Launches state approximate zCDP, and each order takes alpha*rho of it."""
-    rule = RenyiOdometer(DELTA, [2, 8, 32], deltas="1e-8", margin="0.1")
-    plain = RenyiOdometer(DELTA, [2, 8, 32])
-    assert rule.bound([ZCDP("0.1")]) == plain.bound([ZCDP("0.1")])
-    assert rule.bound([ApproxDP(0, "1e-8"), ZCDP("0.1")]) == plain.bound([ZCDP("0.1")]) + F(1, 10)
 
 
 # As a filter.
@@ -240,7 +165,6 @@ def test_renyi_with_a_share() -> None:
 
 @every
 def test_launched_with_a_d_out_it_stops_in_time(rule: TimeUniform) -> None:
-    """The bound of what is admitted is at most epsilon; one launch more would pass it."""
     budget = ApproxDP(2, DELTA)
     q = Queryable(FiltCon(ApproxDP(3, "1e-5")), None)
     inner = q(OdomCon(rule.measure, rule), budget)
@@ -289,10 +213,7 @@ def test_remaining_with_a_share() -> None:
     tight = filter_of(SHARED).open(ApproxDP("0.05", SHARED.total_delta))
     assert tight.remaining() == ApproxZCDP(0, 0)
     assert tight.add(tight.remaining()).within
-
-
-def test_a_full_filter_has_no_room() -> None:
-    """A Renyi odometer whose prices pass epsilon admits nothing but what loses nothing."""
+    # A Renyi odometer whose prices pass epsilon admits nothing but what loses nothing.
     account = filter_of(RenyiOdometer(DELTA, [2, 3])).open(ApproxDP(1, DELTA))
     assert account.remaining() == RenyiCurve([2, 3], [0, 0])
     assert account.add(account.remaining()).within
@@ -324,12 +245,6 @@ def test_a_filter_needs_an_epsilon_and_the_delta(budget: Any, named: str) -> Non
         FiltCon(budget, filter_of(LINEAR))
     with pytest.raises(PrivacyClaimError, match=named):
         Queryable(OdomCon(ZCDP, LINEAR), None).launch(OdomCon(ZCDP, LINEAR), budget)
-
-
-def test_without_d_out_it_has_no_loss() -> None:
-    """Like every odometer."""
-    with pytest.raises(PrivacyClaimError, match="d_out"):
-        Queryable(OdomCon(ZCDP, LINEAR), None).launch(OdomCon(ZCDP, LINEAR))
 
 
 # Other numbers of records: fixed in advance, and every child is converted there.
@@ -372,7 +287,6 @@ def test_a_filter_for_three_records(rule: TimeUniform) -> None:
 
 @every
 def test_launched_in_a_parent_for_two_records(rule: TimeUniform) -> None:
-    """With a d_out an odometer runs as the filter for as many records as its parent's budget."""
     parent = Queryable(FiltCon(ApproxDP(3, "1e-5"), d_in=2), None)
     inner = parent(OdomCon(rule.measure, rule), ApproxDP(2, DELTA))
     inner(RandomWord(PureDP("0.05")))
@@ -390,10 +304,7 @@ def test_deltas_at_two_records_are_the_groups() -> None:
     with pytest.raises(QueryRefusedError, match="more than their share"):
         q(RandomWord(ApproxDP(0, "8e-9")))
     q(RandomWord(ApproxDP(0, "7e-9")))
-
-
-def test_renyi_privacy_of_groups_needs_a_map() -> None:
-    """What is known at one order only has no group bound: refused, and nothing is lost."""
+    # What is known at one order only has no group bound: refused, and nothing is lost.
     rule = RenyiOdometer(DELTA, [8])
     q = Queryable(OdomCon(rule.measure, rule, d_in=2), None)
     with pytest.raises(PrivacyClaimError):

@@ -8,17 +8,14 @@ import pytest
 
 import curator
 from composition import FiltCon
-from curator.keys import make_key
-from curator.ledgers import LedgerError, LedgerFullError, SQLiteLedger
+from curator.ledgers import LedgerError, LedgerFullError
 from curator.logs.batch_files import BatchFolder
 from curator.service.answering.local import LocalService
-from curator.service.answering.opening import configured
-from curator.settings.configuration import read_configuration
 from curator.verify import VerificationError, verify
 from curator.wire.feeds import Feeding
 from mechanisms import Count, Gaussian, Table
 from queryable import ZCDP, PrivacyLossQuery, Queryable
-from tests.curator.test_updates import _edited
+from tests.ledgers import at, chained_again
 from tests.stored import KEY, Crash, MemoryLedger
 from tests.unit.curator.service.answering.test_local import Client
 
@@ -172,38 +169,5 @@ def test_the_verifier_checks_ids(house: House, wrong: Any) -> None:
         house.feed(name)
     events = [*house.ledger.read("a")]
     assert verify(events).batches.ids.keys() == {"x", "y"}
-    changed = _edited(events, len(events) - 1, lambda body: body.update(id=wrong))
     with pytest.raises(VerificationError, match="the id"):
-        verify(changed)
-
-
-def test_rows_are_chosen_among_all_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At opening, with the seed of the root, so that no question has to choose."""
-    make_key(tmp_path / "noise.key")
-    SQLiteLedger(tmp_path / "l.db").close()
-    (tmp_path / "visits.csv").write_text("patient,age\n" + "1,31\n" * 9)
-    (tmp_path / "c.toml").write_text(
-        'ledger = "l.db"\nkey = "noise.key"\n[datasets.visits]\nsource = "visits.csv"\n'
-        'privacy_unit = "patient"\nmax_rows = 2\nbudget = { zcdp = "1/10" }\nbatches = "b"\n'
-    )
-    BatchFolder(tmp_path / "b").copy(tmp_path / "visits.csv", "x")
-    chosen: list[Table] = []
-
-    def choose(table: Table) -> None:
-        chosen.append(table)
-
-    monkeypatch.setattr(Table, "choose_rows", choose)
-    for again in (False, True):
-        opened = configured(str(tmp_path / "c.toml"), "visits")
-        assert (
-            json.loads(opened.service.feed(Feeding("x", "null", close=False).written()).body)[
-                "again"
-            ]
-            is again
-        )
-        opened.close()
-    seeds = {each.seed for each in chosen}
-    assert len(seeds) == 1
-    assert [each.as_opened for each in chosen] == [True, False]
-    with pytest.raises(LedgerError, match="updates"):
-        read_configuration(tmp_path / "c.toml").open("visits", updates=())
+        verify(chained_again(at(events, -1, lambda body: body.update(id=wrong))))

@@ -1,5 +1,6 @@
 """What a worker does before its data set is ready."""
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,11 @@ from typing import Any
 import pytest
 
 from curator.keys import make_key
-from curator.ledgers import SQLiteLedger
+from curator.ledgers import LedgerError, SQLiteLedger
+from curator.logs.batch_files import BatchFolder
 from curator.service.answering.opening import configured
+from curator.settings.configuration import read_configuration
+from curator.wire.feeds import Feeding
 from mechanisms import Table
 
 STATED = """
@@ -39,11 +43,7 @@ def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("line", "count"),
-    [
-        ("", 1),
-        ('choose_rows = "at opening"', 1),
-        ('choose_rows = "at the first question"', 0),
-    ],
+    [("", 1), ('choose_rows = "at opening"', 1), ('choose_rows = "at the first question"', 0)],
 )
 def test_rows_are_chosen_at_opening(
     tmp_path: Path, chosen: list[Any], line: str, count: int
@@ -72,3 +72,18 @@ def test_rows_that_cannot_be_chosen_are_told_to_the_owner_only(
     assert opened.service.describe(()).status == 200
     opened.close()
     assert "too many rows" in caplog.text
+
+
+def test_rows_are_chosen_among_all_batches(tmp_path: Path, chosen: list[Any]) -> None:
+    """At opening, with the seed of the root, so that no question has to choose."""
+    (tmp_path / "c.toml").write_text(f'{STATED}batches = "b"\n')
+    BatchFolder(tmp_path / "b").copy(tmp_path / "visits.csv", "x")
+    order = Feeding("x", "null", close=False).written()
+    for again in (False, True):
+        opened = configured(str(tmp_path / "c.toml"), "visits")
+        assert json.loads(opened.service.feed(order).body)["again"] is again
+        opened.close()
+    assert len({each.seed for each in chosen}) == 1
+    assert [each.as_opened for each in chosen] == [True, False]
+    with pytest.raises(LedgerError, match="updates"):
+        read_configuration(tmp_path / "c.toml").open("visits", updates=())

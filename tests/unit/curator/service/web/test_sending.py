@@ -9,8 +9,8 @@ import pytest
 
 from curator.service.web import callers, sending
 from curator.service.web import front as fronts
-from tests.unit.curator.service.asgi import House
-from tests.unit.curator.service.test_connections import GET, listening, replied, run
+from tests.unit.curator.service.asgi import House, awaited
+from tests.unit.curator.service.test_connections import GET, listening, replied
 
 MB = 1 << 20
 
@@ -28,7 +28,8 @@ async def deaf(path: Path, request: bytes) -> asyncio.StreamWriter:
     return writer
 
 
-def test_a_client_that_never_reads_holds_a_bounded_number_of_bytes(
+@awaited
+async def test_a_client_that_never_reads_holds_a_bounded_number_of_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """60 times 8 MB are asked for, and 16 MB may wait; another analyst is served meanwhile.
@@ -39,33 +40,30 @@ def test_a_client_that_never_reads_holds_a_bounded_number_of_bytes(
     monkeypatch.setattr(callers.Turns.__init__, "__defaults__", (16 * MB,))
     house = House()
     whole = b'"' + b"a" * (8 * MB) + b'"'
+    async with listening(tmp_path, house) as path:
+        house.front.turns = callers.Turns(fronts.MOST_AT_ONCE)
 
-    async def life() -> None:
-        async with listening(tmp_path, house) as path:
-            house.front.turns = callers.Turns(fronts.MOST_AT_ONCE)
+        async def body(*_: object, **__: object) -> tuple[int, bytes]:
+            return 200, bytes(bytearray(whole))  # of its own each time
 
-            async def body(*_: object, **__: object) -> tuple[int, bytes]:
-                return 200, bytes(bytearray(whole))  # of its own each time
-
-            house.remotes["visits"]._answer = body  # type: ignore[method-assign]
-            tracemalloc.start()
-            clients = [await deaf(path, view_of(house.tokens["ada"])) for _ in range(60)]
-            for _ in range(100):
-                await asyncio.sleep(0.01)
-            gc.collect()
-            held, _ = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-            assert held < 40 * MB
-            status, told = await replied(path, view_of(house.tokens["bo"]))
-            assert (status, len(told)) == (200, 8 * MB)
-            assert (await replied(path, GET))[0] == 200
-            for each in clients:
-                each.transport.abort()
-
-    run(life)
+        house.remotes["visits"]._answer = body  # type: ignore[method-assign]
+        tracemalloc.start()
+        clients = [await deaf(path, view_of(house.tokens["ada"])) for _ in range(60)]
+        for _ in range(100):
+            await asyncio.sleep(0.01)
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert held < 40 * MB
+        status, told = await replied(path, view_of(house.tokens["bo"]))
+        assert (status, len(told)) == (200, 8 * MB)
+        assert (await replied(path, GET))[0] == 200
+        for each in clients:
+            each.transport.abort()
 
 
-def test_a_client_that_never_reads_is_cut_off(
+@awaited
+async def test_a_client_that_never_reads_is_cut_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After some seconds without a byte; then its turns are free. At 1b177ec never."""
@@ -76,26 +74,24 @@ def test_a_client_that_never_reads_is_cut_off(
     async def body(*_: object, **__: object) -> tuple[int, bytes]:
         return 200, b'"' + b"a" * (8 * MB) + b'"'
 
-    async def life() -> None:
-        async with listening(tmp_path, house) as path:
-            house.remotes["visits"]._answer = body  # type: ignore[method-assign]
-            asked = view_of(house.tokens["ada"])
-            clients = [await deaf(path, asked) for _ in range(2)]
-            while house.front.turns._counts["ada"] != 2:
-                await asyncio.sleep(0.001)
-            assert (await replied(path, asked))[0] == 429
-            while house.front.turns._counts["ada"]:
-                await asyncio.sleep(0.01)
-            status, told = await replied(path, asked)
-            assert (status, len(told)) == (200, 8 * MB)
-            assert not house.front.turns._unread
-            for each in clients:
-                each.transport.abort()
-
-    run(life)
+    async with listening(tmp_path, house) as path:
+        house.remotes["visits"]._answer = body  # type: ignore[method-assign]
+        asked = view_of(house.tokens["ada"])
+        clients = [await deaf(path, asked) for _ in range(2)]
+        while house.front.turns._counts["ada"] != 2:
+            await asyncio.sleep(0.001)
+        assert (await replied(path, asked))[0] == 429
+        while house.front.turns._counts["ada"]:
+            await asyncio.sleep(0.01)
+        status, told = await replied(path, asked)
+        assert (status, len(told)) == (200, 8 * MB)
+        assert not house.front.turns._unread
+        for each in clients:
+            each.transport.abort()
 
 
-def test_a_client_that_reads_slowly_gets_all(
+@awaited
+async def test_a_client_that_reads_slowly_gets_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time is for each piece, not for the reply."""
@@ -106,17 +102,14 @@ def test_a_client_that_reads_slowly_gets_all(
     async def body(*_: object, **__: object) -> tuple[int, bytes]:
         return 200, whole
 
-    async def life() -> None:
-        async with listening(tmp_path, house) as path:
-            house.remotes["visits"]._answer = body  # type: ignore[method-assign]
-            reader, writer = await asyncio.open_unix_connection(path, limit=1 << 16)
-            writer.write(view_of(house.tokens["ada"]))
-            await reader.readuntil(b"\r\n\r\n")
-            got = bytearray()
-            while len(got) < len(whole):
-                got += await reader.read(MB // 8)
-                await asyncio.sleep(0.02)
-            assert bytes(got) == whole
-            writer.close()
-
-    run(life)
+    async with listening(tmp_path, house) as path:
+        house.remotes["visits"]._answer = body  # type: ignore[method-assign]
+        reader, writer = await asyncio.open_unix_connection(path, limit=1 << 16)
+        writer.write(view_of(house.tokens["ada"]))
+        await reader.readuntil(b"\r\n\r\n")
+        got = bytearray()
+        while len(got) < len(whole):
+            got += await reader.read(MB // 8)
+            await asyncio.sleep(0.02)
+        assert bytes(got) == whole
+        writer.close()

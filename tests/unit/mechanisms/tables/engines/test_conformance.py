@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator
 from decimal import Decimal
+from math import nextafter
 from typing import Any
 
 import attrs
@@ -192,6 +193,39 @@ def test_everything(engine: str, kind: str) -> None:
     check(engine, {"x": kind}, rows, list(comparisons(kind)))
     if kind in ("integer", "boolean", "float", "money"):
         check(engine, {"x": kind}, rows, list(sums(kind)))
+
+
+@every_dialect
+def test_floats_beside_multiples(engine: str) -> None:
+    """Each float by itself: one that stands for a multiple of the unit, and its neighbours."""
+    counts = (-200, -29, -1, 0, 1, 3, 29, 57, 113, 800, 1001)
+    exact = [count * step for count in counts for step in (0.01, 0.3, 0.125, 7.0)]
+    cells = [nextafter(cell, end) for cell in exact for end in (-INF, cell, INF)]
+    rows = [*enumerate(cells), (len(cells), None), (len(cells) + 1, NAN)]
+    asked = (
+        GroupBy({"i": range(len(rows))}, Sum("x", *ends, unit=unit))
+        for ends in ((0, 90), (-5, 20), (3, "7.25"))
+        for unit in ("0.01", "0.3", "1/8", 7)
+    )
+    check(engine, {"i": "integer", "x": "float"}, rows, some(engine, asked))
+
+
+@every_dialect
+@pytest.mark.parametrize("kind", ["integer", "float", "money"])
+def test_values_at_equal_distances(engine: str, kind: str) -> None:
+    """Candidates and intervals that are found by arithmetic, with cells at and beside them."""
+    beside = [nextafter(i / 10, end) for i in (-7, 0, 3, 29) for end in (-INF, i / 10, INF)]
+    cells = CELLS[kind] + (beside if kind == "float" else [])
+    rows = [(cell, i % 2) for i, cell in enumerate(cells)]
+    asked: list[IntegerStatistic] = [
+        Quantile("x", "1/2", range(-8, 40)),
+        Histogram("x", bins=range(-7, 30, 6)),
+        Quantiles("x", "1/4", [i * 7 for i in range(-3, 9)], by={"g": [0, 1]}),
+    ]
+    if kind != "integer":
+        asked.append(Quantile("x", "1/2", [i / 10 for i in range(-8, 40)]))
+        asked.append(Histogram("x", bins=[i / 4 for i in range(-20, 60)]))
+    check(engine, {"x": kind, "g": "integer"}, rows, asked)
 
 
 @every_dialect
@@ -439,3 +473,13 @@ def check_many_rows(engine: str, many: int) -> None:
     for cap in (3, many):
         mean = Mean("x", 0, 2, per=PrivacyUnit("p", max_rows=cap))
         assert mean.value(table).tolist() == [cap + 3, cap + 3]
+
+
+@pytest.mark.parametrize("engine", mostly("duckdb", "ibis on sqlite", "ibis on postgres"))
+def test_a_name_within_a_name(engine: str) -> None:
+    """A long text has a name in the statement, and so has the number that is read from it."""
+    rows: Rows = [(" -3",), ("2e1 ",), ("x",), (None,)]
+    number = column("city").strip().lower().strip().cast("number")
+    with opened(engine, {"city": "text"}, rows) as table:
+        assert Sum(number, -10, 30)(table) == 17
+        assert Sum(number * 2 - 1, -10, 50, column("city").strip() != "x")(table) == 32

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.tables.engines.ibis.dialect import Constants, IbisDialect
-from mechanisms.tables.engines.sql.dialect import DuckDBDialect
+from mechanisms.tables.engines.sql.dialect import SqlDialect
+from mechanisms.tables.engines.sql.expression import digits_of
+from mechanisms.tables.engines.sql.on_duckdb import DuckDBDialect
 from mechanisms.tables.engines.whole import MOST, Whole, in_64_bits, in_domain
 from mechanisms.tables.expressions import column_types
 
@@ -185,8 +186,7 @@ def test_squares_of_long_differences() -> None:
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**330])
 def test_literals_are_of_64_bits(value: int) -> None:
-    ibis = IbisDialect(None, Constants("duckdb"))
-    for dialect in (DuckDBDialect(), ibis):
+    for dialect in (DuckDBDialect(), SqlDialect()):
         with pytest.raises(TypeError, match="beyond 64-bit"):
             dialect.whole(value)
     with pytest.raises(TypeError, match="beyond 64-bit"):
@@ -197,7 +197,7 @@ def test_constants_are_cells() -> None:
     """Of the type that a column declares."""
     assert in_domain(column_types.integer(8), -128) == -128
     assert in_domain(column_types.TEXT, "a") == "a"
-    for dialect in (DuckDBDialect(), IbisDialect(None, Constants("duckdb"))):
+    for dialect in (DuckDBDialect(), SqlDialect()):
         with pytest.raises(TypeError, match="beyond what a column of integer holds"):
             dialect.literal(column_types.integer(8), 128)
 
@@ -206,5 +206,6 @@ def test_constants_are_cells() -> None:
 def test_decimals_keep_their_digits(digits: int) -> None:
     """Python's decimals of 28 digits would round them, as they did at 1b177ec."""
     kind = attrs.evolve(column_types.decimal(38, 2), declared="decimal(38, 2)")
-    literal = IbisDialect(None, Constants("duckdb")).literal(kind, digits)
-    assert Fraction(literal.op().value) * 100 == digits
+    assert Fraction(digits_of(kind, digits)) * 100 == digits
+    for dialect in (DuckDBDialect(), SqlDialect()):
+        assert f"'{digits_of(kind, digits)}'" in dialect.literal(kind, digits).text

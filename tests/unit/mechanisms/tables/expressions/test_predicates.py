@@ -24,10 +24,7 @@ from mechanisms.tables.expressions.predicates import (
 )
 from queryable import MechanismFault
 
-TABLE = {
-    "age": [17, 30, None, 64],
-    "state": ["NY", "CA", "NY", None],
-}
+TABLE = {"age": [17, 30, None, 64], "state": ["NY", "CA", "NY", None]}
 FRAMES = {
     "lists": TABLE,
     "pandas": pd.DataFrame(TABLE),
@@ -91,16 +88,15 @@ def test_each_record_is_decided_on_its_own(records: list[Any], dropped: int) -> 
     assert rest == whole[:dropped] + whole[dropped + 1 :]
 
 
-def test_odd_cells_do_not_fail() -> None:
+def test_times_and_durations_compare() -> None:
     """In a column of objects a cell of another kind compares False, and nothing is raised."""
     assert (age < 5).holds({"age": [1, "x", [2], {3}, 4j]}).tolist() == [True] + [False] * 4
-
-
-def test_a_wrong_type_is_an_error_about_the_type() -> None:
-    """A typed column does not compare with another kind, whatever it holds, even nothing."""
+    # A typed column does not compare with another kind, whatever it holds, even nothing.
     for length in (0, 3):
         with pytest.raises(TypeError):
             (age < "x").holds({"age": np.zeros(length)})
+    spans = np.array([1, 10**12], dtype="timedelta64[ns]")
+    assert (age > dt.timedelta(seconds=1)).holds({"age": spans}).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
@@ -111,12 +107,6 @@ def test_dates_compare_with_every_resolution(unit: str) -> None:
         assert (age >= start).holds({"age": times}).tolist() == [False, True]
 
 
-def test_durations_compare() -> None:
-    """A timedelta compares with numpy's durations."""
-    spans = np.array([1, 10**12], dtype="timedelta64[ns]")
-    assert (age > dt.timedelta(seconds=1)).holds({"age": spans}).tolist() == [False, True]
-
-
 def test_predicates_are_data() -> None:
     """Equal trees are equal and hash alike; each node says what it is made of."""
     tree = (age >= 30) & ~state.is_in(["NY"]) | (age == 1)
@@ -125,10 +115,7 @@ def test_predicates_are_data() -> None:
     )
     assert hash(tree) == hash((age >= 30) & ~state.is_in(["NY"]) | (age == 1))
     assert tree != (age >= 30)
-
-
-def test_numpy_constants_become_python() -> None:
-    """A constant from an array is kept as plain data."""
+    # A constant from an array is kept as plain data.
     assert type((age == np.int64(3)).value) is int
 
 
@@ -215,23 +202,24 @@ def test_a_missing_cell_is_not_selected(column: Any) -> None:
     "nothing", [[], (), np.zeros(0), pl.Series([]), pd.Series([], dtype=object)]
 )
 def test_without_records_there_are_no_entries(nothing: Any) -> None:
-    """Of no entries no type can be told."""
     assert selected(lambda table: nothing, {"x": []}).shape == (0,)
 
 
-def test_numbers_and_masked_entries_select_nothing() -> None:
+def test_a_mask_is_copied_and_only_true_selects() -> None:
     """A 1 is no True, and a masked entry is missing."""
     masked = np.ma.array([True, True, False], mask=[False, True, False])
     for result, expected in ((np.ones(3), [False] * 3), (masked, [True, False, False])):
         assert selected(lambda _, result=result: result, {"x": [1, 2, 3]}).tolist() == expected
-
-
-def test_the_mask_that_a_function_gives_is_not_changed() -> None:
-    """It may be a column of the data, which grouping must not write to."""
+    # It may be a column of the data, which grouping must not write to.
     flags = np.array([True, True])
     table = {"x": np.array([1, 2]), "flag": flags}
     Histogram("x", [1], where=lambda data: data["flag"])(table)
     assert flags.tolist() == [True, True]
+    # The function may return the data's own array, which may change.
+    data = {"chosen": np.array([True, False, True])}
+    there = selected(lambda table: table["chosen"], data)
+    data["chosen"][:] = False
+    assert there.tolist() == [True, False, True]
 
 
 @given(
@@ -294,11 +282,3 @@ def test_a_column_that_cannot_be_added_up_fails_without_rows() -> None:
         table = {"x": np.zeros(1, dtype=complex), "k": np.array([1])}
         with pytest.raises(MechanismFault):
             GroupBy({"k": keys}, Sum("x", 0, 1))(table)
-
-
-def test_the_rows_that_a_function_selects_are_a_copy() -> None:
-    """The function may return the data's own array, which may change."""
-    data = {"chosen": np.array([True, False, True])}
-    there = selected(lambda table: table["chosen"], data)
-    data["chosen"][:] = False
-    assert there.tolist() == [True, False, True]

@@ -11,14 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composition import FiltCon
-from mechanisms import (
-    GroupBy,
-    PrivacyUnit,
-    Quantile,
-    Quantiles,
-    Table,
-    column,
-)
+from mechanisms import GroupBy, PrivacyUnit, Quantile, Quantiles, Table, column
 from mechanisms.tables.quantiles.choices import Enclosed, PrivateQuantiles
 from queryable import (
     GDP,
@@ -40,7 +33,6 @@ GRID = range(0, 1000, 10)
 
 
 def launched(counts: Quantiles, data: Any = DATA, epsilon: Any = 20, **named: Any) -> Any:
-    """The answer at little noise."""
     queryable = Queryable(FiltCon(PureDP(99)), data, coins=SeededCoins(1), allow_seeded=True)
     return queryable.launch(PrivateQuantiles(counts, epsilon, **named))
 
@@ -123,10 +115,7 @@ def test_differences_have_intervals() -> None:
     groups = Quantiles("day", ["0", "1"], days, by={"g": [1, 2]})
     both = launched(groups, data) - launched(groups, data)
     assert both.interval()[0].tolist() == [[None, None]] * 2
-
-
-def test_dates_and_text() -> None:
-    """An end that is beyond the grid is None where there is no infinity."""
+    # An end that is beyond the grid is None where there is no infinity.
     days = [date(2024, 1, day) for day in range(1, 29)]
     answer = launched(Quantiles("day", "1/2", days), {"day": days * 40})
     assert answer.estimate in days
@@ -135,11 +124,9 @@ def test_dates_and_text() -> None:
     assert beyond.interval() == ("b", None)
     above = launched(Quantiles("name", ["1/2", "1/3"], ["a", "b"]), {"name": ["A"] * 400})
     assert above.interval()[0].tolist() == [None, None]
-    assert str(beyond) == "Median of name: b (95% interval: b to inf)"
-    assert str(launched(Quantiles("x", "1/2", GRID), confidence="0.9")).endswith(")")
-
-
-def test_missing_cells_are_not_counted() -> None:
+    assert str(beyond).splitlines()[0] == "Median of name: b (95% interval: b to inf)"
+    text = str(launched(Quantiles("x", "1/2", GRID), confidence="0.9"))
+    assert text.splitlines()[0].endswith(")")
     cells = np.concatenate([np.full(500, np.nan), np.arange(200.0)])
     low, high = launched(Quantiles("x", "1/2", range(0, 200, 5)), {"x": cells}).interval()
     assert 80 <= low <= 99
@@ -169,7 +156,6 @@ def test_intervals_serve_a_confidence_up_to_their_own(
 
 
 def test_estimates_alone_have_all_of_epsilon() -> None:
-    """And no interval."""
     counts = Quantiles("x", "1/2", GRID)
     alone, both = PrivateQuantiles(counts, 1, None), PrivateQuantiles(counts, 1)
     zeros = counts({"x": np.zeros(0)})
@@ -201,16 +187,18 @@ def test_estimates_alone_have_all_of_epsilon() -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("d_in", [1, 3])
-def test_a_release_costs_what_is_asked_at_most(measure: Any, loss: Any, d_in: int) -> None:
+@pytest.mark.parametrize(("d_in", "confidence"), [(1, "0.95"), (3, "0.95"), (1, None)])
+def test_a_release_costs_what_is_asked_at_most(
+    measure: Any, loss: Any, d_in: int, confidence: Any
+) -> None:
     """And more than nine tenths of it, in the measure in which it is stated."""
     counts = Quantiles("x", ["1/4", "1/2"], GRID, by=BY)
-    chosen = counts.measurement(measure, d_in, loss=loss)
+    chosen = counts.measurement(measure, d_in, loss=loss, confidence=confidence)
     if measure is ZCDP and isinstance(loss, ApproxDP):
         loss = ZCDP.within(loss)
     stated = loss.measure
     assert chosen.privacy_map(d_in, stated) <= loss
-    more = PrivateQuantiles(counts, chosen.epsilon * Fraction(10, 9))
+    more = PrivateQuantiles(counts, chosen.epsilon * Fraction(10, 9), confidence)
     assert not more.privacy_map(d_in, stated) <= loss or stated is ApproxDP
     chosen.privacy_map(d_in, measure)
 
@@ -228,6 +216,12 @@ def test_losses_by_hand() -> None:
     assert grouped.privacy_map(0, ZCDP) == ZCDP(0)
     rate = grouped.laws(Fraction(1, 4), np.zeros(201, dtype=int))[1].rate
     assert rate == Fraction(1, 5) / (2 * 3 * 4)  # the end's epsilon, sensitivity 3, four rows
+    # Without groups they do nothing; a person's three rows lie at three values.
+    per = PrivacyUnit("who", max_rows=3, max_groups=1, max_rows_per_group=1)
+    rows = [(1, "a", 0), (1, "a", 1), (1, "b", 2)]
+    assert Quantiles("x", "1/2", [0, 1], per=per)(table(rows)).sum() == 3
+    by = {"g": ["a", "b"]}
+    assert Quantiles("x", "1/2", [0, 1], by=by, per=per)(table(rows)).sum() == 1
 
 
 cells = st.lists(
@@ -276,40 +270,16 @@ def test_a_person_changes_groups_within_the_bounds(
     assert counts.contribution == allowed
 
 
-def test_bounds_on_groups_are_not_about_the_bins() -> None:
-    """Without groups they do nothing; a person's three rows lie at three values."""
-    per = PrivacyUnit("who", max_rows=3, max_groups=1, max_rows_per_group=1)
-    rows = [(1, "a", 0), (1, "a", 1), (1, "b", 2)]
-    assert Quantiles("x", "1/2", [0, 1], per=per)(table(rows)).sum() == 3
-    by = {"g": ["a", "b"]}
-    assert Quantiles("x", "1/2", [0, 1], by=by, per=per)(table(rows)).sum() == 1
-
-
-def test_only_genuine_counts_are_taken() -> None:
-    """A subclass could count a row more than once."""
-
-    class Twice(Quantiles):
-        def combined(self, totals: Any) -> Any:
-            return 2 * totals
-
-    counts: Any = Twice("x", "1/2", [1])
-    with pytest.raises(TypeError, match="Quantiles"):
-        PrivateQuantiles(counts, 1)
-    with pytest.raises(TypeError, match="statistic"):
-        GroupBy(BY, Quantiles("x", "1/2", [1]))
-
-
-def test_a_failure_says_nothing() -> None:
-    queryable = Queryable(FiltCon(PureDP(1)), {"x": [1]})
-    with pytest.raises(MechanismFault):
-        queryable.launch(PrivateQuantiles(Quantiles("x", "1/2", [1], lambda data: data["y"]), 1))
-    assert queryable.privacy_loss() == PureDP(1)
-
-
 def test_the_laws_of_every_mechanism_hold() -> None:
     """Equal coins give equal answers, and a wrong query changes nothing."""
     asked = PrivateQuantiles(Quantiles("x", ["1/4", "1/2"], GRID, by=BY), 1)
     assert not broken_laws(asked, DATA, (), wrong=(None, 1))
+    # For audits, which count equal answers together.
+    one, same = (Enclosed(np.array([1]), np.array([2]), Fraction(1, 2)) for _ in range(2))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != Enclosed(np.array([1]), np.array([3]), Fraction(1, 2))
+    assert one != 1
 
 
 def test_a_release_of_a_quantile_is_that_of_quantiles() -> None:
@@ -319,12 +289,13 @@ def test_a_release_of_a_quantile_is_that_of_quantiles() -> None:
     )
     queryable = Queryable(FiltCon(ZCDP(9)), table)
     one = Quantile("x", "1/3", GRID, column("x") < 600, per=table.unit)
-    answer = queryable.release(one, loss=ZCDP(4), name="a third")
+    answer = queryable.release(one, loss=ZCDP(4), name="a third", confidence="0.95")
     assert answer.title == "1/3-quantile of x where x < 600, at most 3 rows per who"
     low, high = answer.interval()
     assert low <= 200 <= high
-    assert queryable.release(one, loss=ZCDP(4), name="a third") is answer
-    assert queryable.release(one, loss=PureDP(1), confidence=None).evidence.most is None
+    again = queryable.release(one, loss=ZCDP(4), name="a third", confidence="0.95")
+    assert again is answer
+    assert queryable.release(one, loss=PureDP(1)).evidence.most is None
     with pytest.raises(QueryError, match="give loss="):
         queryable.release(one, within=5)
     with pytest.raises(QueryError, match="confidence"):
@@ -333,8 +304,30 @@ def test_a_release_of_a_quantile_is_that_of_quantiles() -> None:
     assert ZCDP(4) <= queryable.privacy_loss() <= ZCDP(spent)
 
 
-def test_what_does_not_fit_the_table_is_not_charged() -> None:
-    """A column that is not there, and another unit than the table's."""
+def test_all_of_the_loss_is_for_the_estimate_unless_an_interval_is_asked() -> None:
+    """The same for one quantile, for several, for groups and for releases together."""
+    queryable = Queryable(FiltCon(PureDP(20)), DATA, coins=SeededCoins(1), allow_seeded=True)
+    one, several = Quantile("x", "1/2", GRID), Quantiles("x", ["1/4", "3/4"], GRID, by=BY)
+    for asked in (one, several):
+        plain = asked.measurement(PureDP, 1, loss=PureDP(1))
+        assert plain.confidence is None
+        assert plain.epsilon == 1
+        with_ends = asked.measurement(PureDP, 1, loss=PureDP(1), confidence="0.9")
+        assert (with_ends.confidence, with_ends.epsilon) == (Fraction(9, 10), 1)
+        [law] = plain.laws(Fraction(1, 2), plain.counts(DATA).reshape(-1, 2 * len(GRID) + 1)[0])
+        wider = with_ends.laws(Fraction(1, 2), plain.counts(DATA).reshape(-1, 201)[0])[0]
+        assert law.rate == 5 * wider.rate
+    answer, quarters = queryable.release_many([one, several], loss=PureDP(5))
+    with pytest.raises(ValueError, match="with a confidence, such as"):
+        answer.interval()
+    assert str(answer) == f"Median of x: {answer.estimate}"
+    assert quarters.evidence.most is None
+    ends = queryable.release_many([one, several], loss=PureDP(5), confidence="0.95")
+    assert [each.evidence.most for each in ends] == [Fraction(19, 20)] * 2
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    """A column that is not there, another unit, and a subclass that could count a row twice."""
     table = Table({"who": [1, 2], "x": [1, 2]}, privacy_unit="who", max_rows=1)
     queryable = Queryable(FiltCon(ZCDP(9)), table)
     for wrong in (
@@ -346,11 +339,16 @@ def test_what_does_not_fit_the_table_is_not_charged() -> None:
             queryable.release(wrong, loss=ZCDP(1))
     assert queryable.privacy_loss() == ZCDP(0)
 
+    class Twice(Quantiles):
+        def combined(self, totals: Any) -> Any:
+            return 2 * totals
 
-def test_ends_compare_by_value() -> None:
-    """For audits, which count equal answers together."""
-    one, same = (Enclosed(np.array([1]), np.array([2]), Fraction(1, 2)) for _ in range(2))
-    assert one == same
-    assert hash(one) == hash(same)
-    assert one != Enclosed(np.array([1]), np.array([3]), Fraction(1, 2))
-    assert one != 1
+    counts: Any = Twice("x", "1/2", [1])
+    with pytest.raises(TypeError, match="Quantiles"):
+        PrivateQuantiles(counts, 1)
+    with pytest.raises(TypeError, match="statistic"):
+        GroupBy(BY, Quantiles("x", "1/2", [1]))
+    queryable = Queryable(FiltCon(PureDP(1)), {"x": [1]})
+    with pytest.raises(MechanismFault):
+        queryable.launch(PrivateQuantiles(Quantiles("x", "1/2", [1], lambda data: data["y"]), 1))
+    assert queryable.privacy_loss() == PureDP(1)

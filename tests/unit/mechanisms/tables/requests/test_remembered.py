@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from mechanisms import (
     Top,
     column,
 )
+from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Comparison, Predicate
 from mechanisms.tables.requests import remembered
 from mechanisms.tables.requests.remembered import Remembered, key_of
@@ -108,12 +110,6 @@ class OneCursor(Plain):
         return iter(lambda: self.rows.pop() if self.rows else None, None)
 
 
-def test_rows_are_read_before_the_next_question() -> None:
-    table, asked = Table(engine=OneCursor(Table(VISITS)._engine)), [Count(), Sum("hours", 0, 8)]
-    table.prepare(asked)
-    assert exact(table, asked) == [[8], [39]]
-
-
 def test_prepared_statistics_are_evaluated_in_one_scan_and_once() -> None:
     table, engine = visits()
     fresh, _ = visits()
@@ -122,9 +118,6 @@ def test_prepared_statistics_are_evaluated_in_one_scan_and_once() -> None:
     assert engine.together[1:] == [8]
     assert exact(table, questions(table.unit)) == exact(fresh, questions(fresh.unit))
     assert engine.ran == 0
-
-
-def test_equal_requests_of_two_queryables_are_evaluated_once() -> None:
     table, engine = visits()
     for _ in range(2):
         with pytest.warns(match="queryable already") if engine.ran else nullcontext():
@@ -132,12 +125,12 @@ def test_equal_requests_of_two_queryables_are_evaluated_once() -> None:
         queryable(Gaussian(Count(per=table.unit), rho=1))
         queryable(Gaussian(Count(per=table.unit), rho=2))
     assert engine.ran == 1
-
-
-def test_an_engine_without_joint_scans_evaluates_each_when_it_is_asked() -> None:
     table = Table(engine=Plain(Table(VISITS)._engine))
     table.prepare([Count(), Sum("hours", 0, 8)])
     assert exact(table, [Count(), Sum("hours", 0, 8), Count()]) == [[8], [39], [8]]
+    table, asked = Table(engine=OneCursor(Table(VISITS)._engine)), [Count(), Sum("hours", 0, 8)]
+    table.prepare(asked)
+    assert exact(table, asked) == [[8], [39]]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("overflow"), MemoryError()])
@@ -186,7 +179,7 @@ def test_an_interrupt_leaves_nothing_half_remembered() -> None:
     assert exact(table, both) == exact(visits()[0], both)
 
 
-def test_totals_are_copies() -> None:
+def test_totals_are_copies_and_memories_empty() -> None:
     table, _ = visits()
     request = Histogram("state", ["CA", "NY"], per=table.unit).request
     first = table.totals(request)
@@ -194,6 +187,13 @@ def test_totals_are_copies() -> None:
     first += 100
     table.totals(request)[:] = 0
     assert table.totals(request).tolist() == right
+    memory = Remembered()
+    key = key_of(Count().request)
+    memory.keep(key, np.array([7], dtype=object), 3)
+    assert memory.find(key) == 7
+    for other in (copy.copy(memory), copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
+        assert other.find(key) is None
+    assert "7" not in repr(memory)
 
 
 def test_a_changed_file_is_detected_though_its_total_is_remembered(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_launch_compiles_a_statistic_once() -> None:
     assert [Count(column("hours") > 3)(each) for each in (table, late)] == [6, 3]
 
 
-def test_a_closed_table_answers_nothing_from_memory() -> None:
+def test_a_join_has_a_memory_of_its_own() -> None:
     table = Table(VISITS)
     other = Table(engine=table._engine)
     joined = table.join(public={"state": ["CA"], "west": [True]}, on="state")
@@ -241,9 +241,6 @@ def test_a_closed_table_answers_nothing_from_memory() -> None:
     for each in (table, other, joined):
         with pytest.raises(MechanismFault):
             Count()(each)
-
-
-def test_a_join_has_a_memory_of_its_own() -> None:
     table = Table(VISITS)
     assert Count()(table) == 8
     public = {"state": ["CA"], "west": [True]}
@@ -302,8 +299,17 @@ def test_requests_that_differ_anywhere_have_other_keys() -> None:
         Request((Term("a"),), column("a") > 1, per=per),
         Request((Term(),), column("a") > 1, per=attrs.evolve(per, max_rows=3)),
         Request((Term(),), column("a") > 1, per=attrs.evolve(per, max_groups=1)),
-        Request((Term(),), column("a") > 1, per=per, sizes=(1,)),
-        Request((Term(),), column("a") > 1, per=per, sizes=(2,)),
+        Request((Term(PerUnit("count", None, Fraction(0), Fraction(1))),), per=per),
+        Request((Term(PerUnit("count", None, Fraction(1), Fraction(2))),), per=per),
+        Request((Term(PerUnit("count", None, Fraction(0), Fraction(2))),), per=per),
+        Request(
+            (Term(PerUnit("count", None, Fraction(0), Fraction(2), where=column("a") > 1)),),
+            per=per,
+        ),
+        Request((Term(PerUnit("sum", "a", Fraction(0), Fraction(2))),), per=per),
+        Request((Term(PerUnit("sum", "b", Fraction(0), Fraction(2))),), per=per),
+        Request((Term(PerUnit("sum", "a", Fraction(0), Fraction(2), Fraction(1, 2))),), per=per),
+        Request((Term(PerUnit("mean", "a", Fraction(0), Fraction(2))),), per=per),
         Request((Term(),), by=(Categories("a", ("x", "y")),)),
         Request((Term(),), by=(Categories("a", ("x", "y", "z")),)),
         Request((Term(),), by=(Categories("a", ("x",)), Categories("b", ("y",)))),
@@ -369,16 +375,6 @@ def test_what_does_not_fit_into_memory_is_not_read_ahead(monkeypatch: pytest.Mon
     assert engine.together[1:] == [5]
     assert exact(table, asked) == exact(visits()[0], asked)
     assert engine.ran == 3
-
-
-def test_copies_and_pickles_are_empty() -> None:
-    memory = Remembered()
-    key = key_of(Count().request)
-    memory.keep(key, np.array([7], dtype=object), 3)
-    assert memory.find(key) == 7
-    for other in (copy.copy(memory), copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
-        assert other.find(key) is None
-    assert "7" not in repr(memory)
 
 
 def test_threads_get_the_same_totals() -> None:

@@ -1,4 +1,4 @@
-"""Counts, sums and histograms: their values, and that their sensitivities hold."""
+"""Counts of rows, of units and of groups."""
 
 import datetime as dt
 from decimal import Decimal
@@ -12,8 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import Count, Histogram, Sum, column
-from queryable import MechanismFault
+from composition import FiltCon
+from mechanisms import (
+    Count,
+    CountUnits,
+    GroupBy,
+    Histogram,
+    Laplace,
+    Mean,
+    PrivacyUnit,
+    Sum,
+    Table,
+    UnitSizes,
+    Variance,
+    column,
+)
+from queryable import ZCDP, MechanismFault, Queryable, SeededCoins
 from queryable.statistics import IntegerStatistic
 
 TABLE = {"age": [17, 30, None, 64], "state": ["NY", "CA", "NY", None]}
@@ -40,15 +54,15 @@ def test_values(table: Any) -> None:
     assert Histogram(column("age"), [17, 18])(table).tolist() == [1, 0]
 
 
-def test_a_count_needs_a_length_only() -> None:
-    """Any array can be counted."""
+def test_values_are_exact_integers() -> None:
+    """What noise is added to is an exact Python int; any array can be counted."""
     assert Count()(np.zeros((5, 2))) == 5
-
-
-def test_values_are_integers() -> None:
-    """What noise is added to is an exact Python int."""
     assert type(Count(column("age") > 0)(TABLE)) is int
     assert type(Sum("age", 0, 9)({"age": np.array([1.5])})) is int
+    # A number that raises when compared is left out.
+    assert Sum("x", 0, 9)({"x": [Decimal("sNaN"), Decimal(3)]}) == 3
+    with pytest.raises(MechanismFault):
+        Sum("height", 0, 1)(TABLE)
 
 
 cells = st.one_of(
@@ -133,15 +147,12 @@ def test_sensitivity_on_float_arrays(
         check(statistic, {"x": array}, {"x": np.delete(array, index)})
 
 
-def test_rounding_half_even_would_break_the_sensitivity() -> None:
+def test_other_sums_would_break_the_sensitivity() -> None:
     """Rounding the total to even moves by 2 for one record; units truncated one by one do not."""
     whole, rest = np.array([0.5, 1.0]), np.array([0.5])
     assert round(whole.sum()) - round(rest.sum()) == 2
     assert norms(Sum("x", 0, 1), {"x": whole}, {"x": rest}) == (1, 1)
-
-
-def test_a_float_sum_would_break_the_sensitivity() -> None:
-    """Beside a large number a float total moves by 2 for a record of 1; the exact one by 1."""
+    # Beside a large number a float total moves by 2 for a record of 1; the exact one by 1.
     whole, rest = np.array([2.0**53, 1, 1, 1]), np.array([2.0**53, 1, 1])
     floats = (sum(whole[::-1]) - sum(rest[::-1]), sum(whole) - sum(rest))
     assert max(map(abs, floats)) != 1
@@ -186,24 +197,138 @@ def test_sum_sensitivity(lower: Any, upper: Any, unit: Any, sensitivity: int) ->
 
 
 def test_sensitivities_of_counts() -> None:
-    """One record is counted once."""
     for statistic in (Count(), Count(column("x") == 1), Histogram("x", [1, 2, 3])):
         assert statistic.l1 == statistic.l2 == 1
     assert Histogram("x", [1, 2, 3]).shape == (3,)
-
-
-def test_equal_queries_are_equal() -> None:
-    """Queries are data: two that say the same compare and hash equal."""
+    # Queries are data: two that say the same compare and hash equal.
     assert Sum(column("x"), 0, "0.5", column("y") == 1) == Sum("x", 0, 0.5, column("y") == 1)
     assert len({Count(column("x") > 1), Count(column("x") > 1), Count(column("x") > 2)}) == 2
 
 
-def test_a_missing_column_is_a_fault_not_a_value() -> None:
-    """What the data do not have fails inside the boundary."""
-    with pytest.raises(MechanismFault):
-        Sum("height", 0, 1)(TABLE)
+ROWS = {
+    "state": ["NY", "CA", "NY", None, "TX"],
+    "sex": [1, 2, 2, 1, 1],
+    "age": [10, 20, 30, 40, 50],
+}
+BY = {"state": ["CA", "NY"], "sex": [1, 2, 3]}
 
 
-def test_signaling_decimals_are_missing() -> None:
-    """A number that raises when compared is left out."""
-    assert Sum("x", 0, 9)({"x": [Decimal("sNaN"), Decimal(3)]}) == 3
+def test_values_and_estimates_by_group() -> None:
+    assert GroupBy(BY, Count())(ROWS).tolist() == [[0, 1, 0], [1, 1, 0]]
+    assert GroupBy(BY, Sum("age", 0, 25))(ROWS).tolist() == [[0, 20, 0], [10, 25, 0]]
+    assert GroupBy(BY, Mean("age", 0, 50)).shape == (2, 3, 2)
+    assert GroupBy({"sex": [1, 2]}, Histogram("state", ["NY"]))(ROWS).tolist() == [[1], [1]]
+    assert GroupBy(BY, Count(column("age") > 10))(ROWS).sum() == 2
+    means = GroupBy({"sex": [1, 2, 3]}, Mean("age", 0, 50))
+    estimated = means.estimate(means(ROWS))
+    assert estimated[:2] == pytest.approx([100 / 3, 25])
+    assert np.isnan(estimated[2])
+    spread = GroupBy({"sex": [1]}, Variance("age", 0, 50))
+    assert spread.estimate(spread(ROWS)) == pytest.approx([np.var([10, 40, 50])])
+    assert GroupBy(BY, Count()).estimate([1, 2]).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "l1", "l2_squared"),
+    [
+        ({"max_rows": 5}, 5, 25),
+        ({"max_rows": 5, "max_groups": 2}, 5, 25),
+        ({"max_rows": 5, "max_rows_per_group": 1}, 5, 5),
+        ({"max_rows": 5, "max_groups": 2, "max_rows_per_group": 1}, 2, 2),
+        ({"max_rows": 5, "max_groups": 2, "max_rows_per_group": 2}, 4, 8),
+        ({"max_rows": 5, "max_rows_per_group": 2}, 5, 9),
+    ],
+)
+def test_sensitivities(bounds: dict[str, int], l1: int, l2_squared: int) -> None:
+    """A row is in one group; a person's rows fill groups as far as the bounds let them."""
+    per = PrivacyUnit("id", **bounds)
+    counts, sums = GroupBy(BY, Count(per=per)), GroupBy(BY, Sum("age", -3, 10, per=per))
+    assert (counts.l1, sums.l1) == (l1, 10 * l1)
+    assert l2_squared <= counts.l2**2 <= l2_squared + Fraction(1, 10**20)
+    assert sums.l2**2 == pytest.approx(100 * l2_squared)
+    assert GroupBy(BY, Count()).l1 == 1
+
+
+def test_one_launch_is_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts and sums of all groups come from one statement."""
+    table, statements = Table(ROWS), []
+    run = table._engine.run
+    monkeypatch.setattr(table._engine, "run", lambda plan: (statements.append(plan), run(plan))[1])
+    Laplace(GroupBy(BY, Mean("age", 0, 50)), epsilon=1).init(table)
+    assert len(statements) == 1
+
+
+PER = PrivacyUnit("who", max_rows=4)
+BOUGHT = pd.DataFrame({"who": [1, 1, 1, 2, 3, 3], "item": ["a", "book", "a", "a", "book", "book"]})
+
+
+def test_a_unit_is_counted_once() -> None:
+    """Whichever rows of a person are kept, a row that satisfies `where` is found."""
+    table = Table(BOUGHT, privacy_unit="who", max_rows=1)
+    books = column("item") == "book"
+    assert CountUnits(per=table.unit).value(table) == 3
+    assert CountUnits(books, per=table.unit).value(table) == 2
+    assert CountUnits(~books, per=table.unit).value(table) == 2
+    table = Table(BOUGHT, privacy_unit="who", max_rows=1)
+    sizes = UnitSizes([1, 2], per=table.unit)
+    assert sizes.value(table).tolist() == [1, 1, 1]
+    # With one row a person, the kept row decides; the people themselves are counted apart.
+    table = Table(BOUGHT, privacy_unit="who", max_rows=1)
+    kept = Count(column("item") == "book", per=table.unit).value(table)
+    assert kept <= CountUnits(column("item") == "book", per=table.unit).value(table) == 2
+
+
+def test_the_share_of_units_over_a_limit() -> None:
+    """The share of a released answer, with an interval that contains the true share."""
+    rows = pd.DataFrame({"who": [i for i in range(1000) for _ in range(1 + i % 4)]})
+    rows["sex"] = rows["who"] % 2
+    table = Table(rows, privacy_unit="who", max_rows=1, max_groups=1, seed=1)
+    queryable = Queryable(FiltCon(ZCDP(9)), table, coins=SeededCoins(1), allow_seeded=True)
+    answer = queryable.release(table.rows_per_unit([1, 2, 3]), loss=ZCDP(1))
+    shares = [answer.share_over(limit) for limit in (0, 1, 2, 3)]
+    for share, true in zip(shares, (1, 0.75, 0.5, 0.25), strict=True):
+        low, high = share.interval()
+        assert 0 <= low <= true <= high <= 1
+        assert low <= share.estimate <= high < low + 0.05
+    assert shares[0].estimate == 1
+    for other in (4, "1"):
+        with pytest.raises(ValueError, match=r"one of \[1, 2, 3\]"):
+            answer.share_over(other)
+    by_sex = queryable.release(
+        table.group_by({"sex": [0, 1, 2]}).rows_per_unit([2]), loss=ZCDP(1)
+    ).share_over(2)
+    low, high = by_sex.interval()
+    assert ((low[:2] <= 0.5) & (high[:2] >= 0.5)).all()
+    assert (low[2], high[2]) == (0, 1) or low[2] >= 0
+    assert list(by_sex.to_pandas().columns) == ["sex", "estimate", "low", "high"]
+
+
+@pytest.mark.parametrize("statistic", [CountUnits(per=PER), UnitSizes([1, 3], per=PER)])
+def test_a_unit_moves_one_number_by_one(statistic: Any) -> None:
+    assert statistic.l1 == statistic.l2 == statistic.linf == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "keys", "l1"),
+    [
+        ({"max_rows": 4}, 9, 4),
+        ({"max_rows": 4}, 3, 3),
+        ({"max_rows": 9, "max_groups": 5}, 9, 5),
+        ({"max_rows": 9, "max_groups": 5, "max_rows_per_group": 2}, 9, 5),
+    ],
+)
+@pytest.mark.parametrize("kind", [CountUnits, lambda per: UnitSizes([1, 7], per=per)])
+def test_in_groups_a_unit_moves_one_number_in_each(
+    kind: Any, bounds: dict[str, int], keys: int, l1: int
+) -> None:
+    """The bound on groups applies, and there are no more groups than keys."""
+    statistic = GroupBy({"item": range(keys)}, kind(per=PrivacyUnit("who", **bounds)))
+    assert statistic.l1 == l1
+    assert float(statistic.l2) == pytest.approx(l1**0.5)
+    assert statistic.linf == 1
+
+
+@pytest.mark.slow
+def test_many_limits_are_one_query() -> None:
+    table = Table(BOUGHT, privacy_unit="who", max_rows=1)
+    assert UnitSizes(range(1, 3000), per=table.unit).value(table)[:4].tolist() == [1, 1, 1, 0]

@@ -1,5 +1,6 @@
 """Covariances, correlations and regressions: exact vectors, estimates, and intervals that hold."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -8,12 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from composition import FiltCon
-from mechanisms import Correlation, Covariance, GroupBy, Regression, Table, column
+from mechanisms import Correlation, Covariance, GroupBy, PrivacyUnit, Regression, Table, column
+from mechanisms.sampling.laws import DiscreteGaussian
 from mechanisms.tables.statistics.products import RADIUS, Products, Scaled
 from queryable import ZCDP, Queryable, SeededCoins
 from queryable.answers.released import Released
+from queryable.display.asked import brief
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(0, 100, 2000)
@@ -51,7 +55,7 @@ def test_estimates_agree_with_numpy(statistic: Products, exact: Any) -> None:
     assert np.all(exact <= high)
 
 
-def test_coefficients_are_labelled() -> None:
+def test_estimates_of_groups() -> None:
     frame = released(Regression("y", ["x", "z"], BOUNDS)).to_pandas()
     assert frame["coefficient"].tolist() == ["intercept", "x", "z"]
     groups = released(GroupBy({"g": [0, 1, 2]}, Regression("y", "x", XY))).to_pandas()
@@ -62,9 +66,6 @@ def test_coefficients_are_labelled() -> None:
     assert groups["estimate"][4:].isna().all()
     assert groups["high"][4:].tolist() == [np.inf, np.inf]
     assert "Regression of y on x" in str(released(Regression("y", "x", XY)))
-
-
-def test_groups_have_covariances() -> None:
     by = {"g": [0, 1, 2]}
     answer = released(GroupBy(by, Covariance("x", "y", XY)))
     exact = [np.cov(X[g::2], Y[g::2], bias=True)[0, 1] for g in (0, 1)]
@@ -73,16 +74,13 @@ def test_groups_have_covariances() -> None:
     assert released(GroupBy(by, Correlation("x", "y", XY))).interval()[0][2] == -1
 
 
-def test_a_row_with_a_missing_cell_adds_nothing() -> None:
+def test_rows_without_a_cell_add_nothing() -> None:
     rows = {"x": [1, 2, None, 9], "y": [2.0, None, 3.0, 4.0]}
     whole = {"x": [1, 9], "y": [2.0, 4.0]}
     statistic = Correlation("x", "y", {"x": (0, 10), "y": (0, 10)})
     assert np.array_equal(statistic(rows), statistic(whole))
     with Table(rows, types={"x": "BIGINT", "y": "DOUBLE"}) as table:
         assert np.array_equal(statistic(table), statistic(whole))
-
-
-def test_rows_are_chosen_and_columns_are_computed() -> None:
     chosen = Covariance("x", "y", XY, column("x") >= 50)
     part = {name: values[X >= 50] for name, values in DATA.items()}
     assert np.array_equal(chosen(DATA), Covariance("x", "y", XY)(part))
@@ -137,7 +135,7 @@ def solution(rows: list[tuple[Fraction, ...]]) -> list[Fraction] | None:
 
 @st.composite
 def cases(draw: st.DrawFn, columns: int) -> tuple[Any, Any, Any]:
-    """Clipped rows, their bounds, and a function that puts a box around the exact integers."""
+    """Clipped rows, their bounds, and a function that releases a statistic's interval of them."""
     ends = [sorted(draw(st.tuples(numbers, numbers))) for _ in range(columns)]
     rows = draw(st.lists(st.tuples(*[numbers] * columns), min_size=1, max_size=30))
     width = draw(st.integers(0, RADIUS**2) | st.integers(0, RADIUS))
@@ -153,7 +151,8 @@ def cases(draw: st.DrawFn, columns: int) -> tuple[Any, Any, Any]:
         exact = np.array(statistic(data), dtype=object)
         moves = np.random.default_rng(seed).uniform(-1, 1, len(exact))
         moved = exact + np.array([int(move * width) for move in moves], dtype=object)
-        return statistic.bounds(moved - width, moved + width)
+        law = DiscreteGaussian(Fraction(len(exact) * max(width, 1) ** 2) / Fraction("3.6"))
+        return statistic.interval(moved, law, Fraction(1, 20))  # the noise is within 1.9 deviations
 
     return clipped, dict(zip(names, ends, strict=True)), box
 
@@ -220,15 +219,39 @@ def test_many_are_in_their_intervals(test: Any, given_it: Any, data: st.DataObje
     test.hypothesis.inner_test(*given_it(data))
 
 
+@pytest.mark.parametrize(("kind", "shares"), [(Covariance, 3), (Correlation, 5)])
+def test_what_is_missed_is_shared(kind: Any, shares: int) -> None:
+    """A 25th of it is for the rows, both means, and for a correlation both variances."""
+    missed = Fraction(1, 20)
+    statistic = kind("x", "y", {"x": (-RADIUS, RADIUS), "y": (-RADIUS, RADIUS)})
+    assert [each.scale for each in statistic.scaled] == [RADIUS] * 2
+    law = DiscreteGaussian(Fraction(10 * RADIUS**2) ** 2)
+    rows = np.random.default_rng(8).normal(0, RADIUS / 3, (2, 4000)).clip(-RADIUS, RADIUS)
+    noisy = np.array(statistic({"x": rows[0], "y": rows.sum(axis=0) / 2}), object)
+    centred = statistic.centred(noisy, law, missed / (25 * shares))
+    find = centred.covariance if kind is Covariance else centred.correlation
+    low, high = find(0, 1, missed * 24 / 25).ends
+    scale = RADIUS**2 if kind is Covariance else 1
+    ends = statistic.interval(noisy, law, missed)
+    assert ends == pytest.approx((low * scale, high * scale), rel=1e-12)
+    assert -scale < ends[0] < ends[1] < scale
+
+
+def test_scaled_numbers_are_in_their_range() -> None:
+    """Beyond the largest whole unit there is less than one more, which truncation takes."""
+    statistic = Covariance("x", "y", {"x": (0, "1.0000004"), "y": (5, 5)})
+    for each, whole in zip(statistic.scaled, statistic.wholes, strict=True):
+        for end in (each.lattice.lower, each.lattice.upper):
+            assert whole.low <= (end - each.middle) / each.scale <= whole.high
+        assert whole.high < 1.001
+
+
 @attrs.frozen
 class Forgetful(Regression):
     """Wrong: it takes the noisy sums for exact ones."""
 
-    def bounds(self, low: Any, high: Any) -> Any:
-        exact = (low + high) // 2
-        low, high = low.copy(), high.copy()
-        low[..., 1:] = high[..., 1:] = exact[..., 1:]
-        return super().bounds(low, high)
+    def sums(self, noisy: Any, law: Any) -> Any:
+        return super().sums(noisy, DiscreteGaussian(1))
 
 
 def misses(kind: Any, rho: Any = "1/50") -> int:
@@ -247,23 +270,17 @@ def test_intervals_cover_and_a_wrong_one_does_not() -> None:
     assert misses(Regression) <= 25 < misses(Forgetful)
 
 
-def test_a_constant_column_is_exact() -> None:
+def test_extreme_intervals() -> None:
     """A number is clipped to bounds that are equal, and truncation takes nothing from it."""
     statistic = Regression("y", "x", {"x": (0, 1), "y": ("0.5", "0.5")})
     exact = np.array(statistic({"x": [0.0, 1.0], "y": [7.0, 9.0]}), dtype=object)
-    low, high = statistic.bounds(exact, exact)
+    low, high = statistic.interval(exact, DiscreteGaussian(1), Fraction(1, 20))
     assert low[0] <= 0.5 <= high[0]
     assert low[1] <= 0 <= high[1]
-
-
-def test_too_much_noise_gives_infinite_intervals() -> None:
     answer = released(Regression("y", ["x", "z"], BOUNDS), rho="1e-9")
     low, high = answer.interval()
     assert np.isinf(low).all()
     assert np.isinf(high).all()
-
-
-def test_a_statistic_can_be_evolved() -> None:
     fit = Regression("y", ["x", "z"], BOUNDS)
     assert attrs.evolve(fit) == fit
     assert hash(attrs.evolve(fit)) == hash(fit)
@@ -278,3 +295,71 @@ def test_scaled_numbers_fill_the_radius(ends: Any) -> None:
     if column.half:
         assert reach * column.factor > RADIUS * 0.99
         assert 2**18 <= reach <= 2**21
+
+
+def test_an_interval_of_a_regression_is_of_the_noise_unless_sampling_is_asked_for() -> None:
+    """With almost no noise the second interval is the usual one."""
+    plain = released(Regression("y", ["x", "z"], BOUNDS))
+    assert "95% intervals, of the noise and not of sampling, each by itself" in str(plain)
+    assert "sampling_low" not in plain.to_pandas()
+    assert "sampling" not in brief(plain)
+    with pytest.raises(ValueError, match="leave sampling out, or ask for it with the question"):
+        plain.interval(sampling=True)
+    answer = released(Regression("y", ["x", "z"], BOUNDS, sampling=True), 10**9)
+    design = np.c_[np.ones(2000), X, Z]
+    left = np.sum((Y - design @ FIT) ** 2) / (2000 - 3)
+    errors = stats.t.isf(0.025, 1997) * np.sqrt(left * np.diag(np.linalg.inv(design.T @ design)))
+    low, high = answer.interval(sampling=True)
+    assert low == pytest.approx(FIT - errors, rel=1e-2)
+    assert high == pytest.approx(FIT + errors, rel=1e-2)
+    assert answer.to_pandas()["sampling_low"].tolist() == low.tolist()
+    row = r"x: [-0-9.,]+ \([-0-9.,]+ to [-0-9.,]+; with sampling about [-0-9.,]+ to [-0-9.,]+\)"
+    assert re.search(row, brief(answer, 1000))
+    one = answer["x"]
+    assert one.interval(sampling=True) == (low[1], high[1])
+    assert "of the noise and not of sampling" in one.evidence.holds
+    every, _ = answer.interval(sampling=True, simultaneous=True)
+    assert (every < low).all()
+    with pytest.raises(ValueError, match="give either fixed_in_advance or sampling"):
+        answer.interval(sampling=True, fixed_in_advance=True)
+    groups = released(GroupBy({"g": [0, 1, 5]}, Regression("y", "x", XY, sampling=True)))
+    low, high = groups.interval(sampling=True)
+    assert low.shape == (3, 2)
+    assert np.isinf(low[2]).all()
+    assert np.isinf(high[2]).all()
+
+
+def test_sampling_is_asked_of_single_rows() -> None:
+    with pytest.raises(ValueError, match="open the table with max_rows=1: rows of the same who"):
+        Regression("y", "x", XY, per=PrivacyUnit("who", max_rows=2), sampling=True)
+    with pytest.raises(TypeError, match="sampling is 'yes'; it should be True or False"):
+        Regression("y", "x", XY, sampling="yes")
+    per = PrivacyUnit("who", max_rows=1)
+    assert Regression("y", "x", XY, per=per, sampling=True).shape == (6,)
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_sample_holds_about_as_often_as_it_says() -> None:
+    """Of 500 samples with noise: 6.9% are 2 deviations; half of the standard error misses 30%."""
+    rng, statistic = np.random.default_rng(11), Regression("y", "x", XY, sampling=True)
+    law = DiscreteGaussian(Fraction(RADIUS**2) ** 2)
+    missed, narrow = np.zeros(2), np.zeros(2)
+    for seed in range(500):
+        x = rng.uniform(0, 100, 1000)
+        data = {"x": x, "y": 3 + 0.5 * x + rng.normal(0, 20, 1000)}
+        noisy = statistic(data) + np.asarray(SeededCoins(seed).draw(law, (6,)), dtype=object)
+        low, high = statistic.sampling(noisy, law, Fraction(1, 20))
+        middle, true = (low + high) / 2, np.array([3, 0.5])
+        missed += (true < low) | (true > high)
+        narrow += abs(middle - true) > (high - low) / 4
+    assert (missed <= 40).all()
+    assert (narrow >= 100).all()
+
+
+@pytest.mark.parametrize("mean", [0, 1e-12, 1e-9, 1e-6, 1e-3, 1])
+def test_a_slope_has_an_interval_wherever_the_middle_of_x_is(mean: float) -> None:
+    """With a mean of about 0 the intercept enters a slope with a weight of about 0."""
+    law = DiscreteGaussian(Fraction(RADIUS**2) ** 2)
+    noisy = np.array([int(each * RADIUS**2) for each in (1e3, mean, -200, -300, 80)], dtype=object)
+    low, high = Regression("y", "x", XY).interval(noisy, law, Fraction(1, 20))
+    assert np.isfinite(high - low).all()

@@ -45,12 +45,26 @@ def test_a_where_and_numbers_and_dates() -> None:
     assert numbers.dtype == np.int64
 
 
-def test_an_interval_does_not_apply() -> None:
+def test_what_does_not_fit_is_not_charged() -> None:
     answer = opened().release(Top("city", 1, CITIES), loss=ZCDP(1))
     with pytest.raises(TypeError, match="release a Histogram"):
         answer.interval()
     with pytest.raises(QueryError, match="give loss="):
         opened().release(Top("city", 1, CITIES), within=3)
+    # A column that is not there, and another unit than the table's.
+    table = Table({"who": [1, 2], "city": ["Oslo", "Rome"]}, privacy_unit="who", max_rows=1)
+    queryable = opened(table)
+    for wrong in (Top("town", 1, CITIES, per=table.unit), Top("city", 1, CITIES)):
+        with pytest.raises(QueryError, match="nothing is charged"):
+            queryable.release(wrong, loss=ZCDP(1))
+    assert queryable.privacy_loss() == ZCDP(0)
+
+    # A subclass could choose by other scores.
+    class Other(Top):
+        pass
+
+    with pytest.raises(TypeError, match="top is"):
+        PrivateTop(Other("city", 1, CITIES), 1)
 
 
 @pytest.mark.parametrize("loss", [PureDP(1), ZCDP("1/10"), ApproxDP(1, "1e-6")], ids=str)
@@ -84,37 +98,11 @@ def test_the_claim_holds_of_exact_laws() -> None:
     assert audit(asked, pairs).holds
     assert audit(asked, pairs, claim=asked.privacy_map(1, ZCDP)).holds
     assert audit(asked, pairs, claim=PureDP("4/5")).refuted
-
-
-def test_the_law_is_that_of_top_k() -> None:
-    """Label by label."""
+    # Label by label.
     asked = PrivateTop(Top("c", 2, ["a", "b", "c"]), 1)
     data = {"c": ["a", "b", "b"]}
     ours = every_outcome(lambda coins: tuple(asked.release(data, coins).estimate.tolist()))
     plain = every_outcome(lambda coins: asked.choice.release(data, coins))
     assert ours == [(p, tuple("abc"[place] for place in places)) for p, places in plain]
-
-
-def test_the_laws_of_every_mechanism_hold() -> None:
     data = {"city": CITIES * 2}
     assert not broken_laws(PrivateTop(Top("city", 2, CITIES), 1), data, (), wrong=(None, 1))
-
-
-def test_what_does_not_fit_the_table_is_not_charged() -> None:
-    """A column that is not there, and another unit than the table's."""
-    table = Table({"who": [1, 2], "city": ["Oslo", "Rome"]}, privacy_unit="who", max_rows=1)
-    queryable = opened(table)
-    for wrong in (Top("town", 1, CITIES, per=table.unit), Top("city", 1, CITIES)):
-        with pytest.raises(QueryError, match="nothing is charged"):
-            queryable.release(wrong, loss=ZCDP(1))
-    assert queryable.privacy_loss() == ZCDP(0)
-
-
-def test_only_a_genuine_top_is_taken() -> None:
-    """A subclass could choose by other scores."""
-
-    class Other(Top):
-        pass
-
-    with pytest.raises(TypeError, match="top is"):
-        PrivateTop(Other("city", 1, CITIES), 1)

@@ -102,10 +102,6 @@ def test_public_parts_of_a_pair_agree(one: Any, other: Any, what: str) -> None:
 def test_records_of_any_kind_are_compared_by_value() -> None:
     """Arrays have no single truth value; they are compared entry by entry."""
     assert Pair(Batch(np.array([1])), Batch(np.array([2]))).under_x.records == [1]
-
-
-def test_a_pair_has_two_sides() -> None:
-    """Another message arrives under both."""
     assert sides(PAIR) == (FULL, EMPTY)
     assert sides("read") == ("read", "read")
     assert turned(PAIR) == Pair(EMPTY, FULL)
@@ -133,10 +129,22 @@ def test_a_side_is_zero_or_one(side: Any) -> None:
         OneSide(Latest(), side)
 
 
-def test_a_pair_needs_a_side() -> None:
+def test_a_pair_has_a_law_on_each_side() -> None:
     """Without a side the mechanism gets the pair itself, which it refuses."""
     with pytest.raises(QueryError):
         view_law(Latest(), (), script(PAIR))
+    # A pair read once has exactly the law of randomized response.
+    p, q = (view_law(Latest(), (), script(PAIR, "read"), side=side) for side in (0, 1))
+    assert p == {(None, None, True): F(3, 4), (None, None, False): F(1, 4)}
+    assert q == {(None, None, True): F(1, 4), (None, None, False): F(3, 4)}
+    leaf = excess(2)
+    assert sum(leaf(p[seen], q[seen]) for seen in p) == F(1, 4)
+    # Different initial data use the only difference up.
+    verdict = audit(Latest(), [((1,), ())], queries=MOVES, horizon=3)
+    assert verdict.holds
+    assert "never legal: Pair" in verdict.method
+    both = audit(Latest(), [((1,), ()), ((), ())], queries=MOVES, horizon=3)
+    assert "never legal" not in both.method
 
 
 # Worst cases.
@@ -220,15 +228,7 @@ def test_without_pairs_nothing_changes() -> None:
         assert plain == F(3, 4) ** 2 / F(1, 4) + F(1, 4) ** 2 / F(3, 4)
 
 
-def test_the_adversary_is_replayed_on_both_sides() -> None:
-    """The laws of the strategy's view under x and x' have the divergence that was found."""
-    found = worst_case(Latest(), (), (), (PAIR, EMPTY, "read"), 4, HockeyStick("1/2"))
-    assert isinstance(found.adversary, Strategy)
-    p, q = (view_law(Latest(), (), found.adversary, side=side) for side in (0, 1))
-    assert hockey_stick(p, q, "1/2") == found.value > 0
-
-
-def test_a_pair_is_printed() -> None:
+def test_an_adversary_with_pairs_is_replayed_and_printed() -> None:
     """The strategy shows both messages; a picture does too."""
     found = worst_case(Latest(), (), (), (PAIR, "read"), 2, HockeyStick(1))
     first, *_ = str(found.adversary).splitlines()
@@ -238,16 +238,20 @@ def test_a_pair_is_printed() -> None:
     )
     texts = [each.get_text() for each in picture_of_adversary(found.adversary).axes[0].texts]
     assert any("under x" in text or text.startswith("Batch(records=(1,)") for text in texts)
-
-
-def test_a_divergence_given_as_a_function() -> None:
-    """It is checked against the laws of both sides."""
+    # The laws of the strategy's view under x and x' have the divergence that was found.
+    found = worst_case(Latest(), (), (), (PAIR, EMPTY, "read"), 4, HockeyStick("1/2"))
+    assert isinstance(found.adversary, Strategy)
+    p, q = (view_law(Latest(), (), found.adversary, side=side) for side in (0, 1))
+    assert hockey_stick(p, q, "1/2") == found.value > 0
+    # It is checked against the laws of both sides.
     found = worst_case(Latest(), (), (), (PAIR, "read"), 2, lambda p, q: hockey_stick(p, q, "1/2"))
     assert found.value == worst_case(Latest(), (), (), (PAIR, "read"), 2, HockeyStick("1/2")).value
+    # A batch that is answered differently under x and x' ends every doubt.
+    found = worst_case(Latest(loud=2), (), (), (PAIR, EMPTY), 2, MaxDivergence())
+    assert found.value == inf
 
 
 def test_queries_that_depend_on_the_view() -> None:
-    """A function of the view sees pairs as exchanges, and pairs count."""
 
     def offered(view: View) -> Any:
         if any(isinstance(exchange.query, Pair) for exchange in view):
@@ -259,19 +263,12 @@ def test_queries_that_depend_on_the_view() -> None:
         assert found.value == nats(odds)
 
 
-def test_an_answer_to_a_batch_is_seen() -> None:
-    """A batch that is answered differently under x and x' ends every doubt."""
-    found = worst_case(Latest(loud=2), (), (), (PAIR, EMPTY), 2, MaxDivergence())
-    assert found.value == inf
-
-
 # Audits.
 
 MOVES = (PAIR, EMPTY, FULL, "read")
 
 
 def test_an_audit_of_streams() -> None:
-    """The claim holds, and the least smaller one is refuted, with the stream as witness."""
     assert audit(Latest(), [((), ())], queries=MOVES, horizon=5).holds
     low = audit(Latest(), [((), ())], queries=MOVES, horizon=5, claim=PureDP(1))
     assert low.refuted
@@ -325,21 +322,3 @@ def test_an_audit_of_one_adversary_and_of_samples() -> None:
     )
     assert "samples" in drawn.method
     assert drawn.refuted
-
-
-def test_a_pair_that_can_never_be_sent_is_named() -> None:
-    """Different initial data use the only difference up."""
-    verdict = audit(Latest(), [((1,), ())], queries=MOVES, horizon=3)
-    assert verdict.holds
-    assert "never legal: Pair" in verdict.method
-    both = audit(Latest(), [((1,), ()), ((), ())], queries=MOVES, horizon=3)
-    assert "never legal" not in both.method
-
-
-def test_renyi_and_hockey_stick_agree_with_leaves() -> None:
-    """A pair read once has exactly the law of randomized response."""
-    p, q = (view_law(Latest(), (), script(PAIR, "read"), side=side) for side in (0, 1))
-    assert p == {(None, None, True): F(3, 4), (None, None, False): F(1, 4)}
-    assert q == {(None, None, True): F(1, 4), (None, None, False): F(3, 4)}
-    leaf = excess(2)
-    assert sum(leaf(p[seen], q[seen]) for seen in p) == F(1, 4)

@@ -93,6 +93,7 @@ def test_dates_as_strptime_reads_them(written: str, path: Path) -> None:
     rng = random.Random(written)
     first = dt.datetime(2020, 1, 1)  # noqa: DTZ001
     moments = [first + dt.timedelta(hours=rng.randrange(10**5)) for _ in range(150)]
+    moments += [first.replace(year=year) for year in (1969, 2068)]  # the ends of %y
     cells = [moment.strftime(written) for moment in moments]
     for _ in range(250):
         cell = list(rng.choice(cells[:150]))

@@ -399,6 +399,16 @@ def test_what_sqlite_holds_in_a_column_of_another_type_is_told(
     assert "31.01" not in repr(table.misread)
 
 
+def test_fractions_in_a_column_of_integers_are_told(tmp_path: Path) -> None:
+    """SQLite keeps them, and a sum of whole numbers would be read as theirs."""
+    with (
+        pytest.warns(MisreadWarning, match="'x' [(]declare the column REAL[)]"),
+        Table(on_sqlite(tmp_path, "INTEGER", [2.9, 0.5, 1.5, "4.0", None])) as table,
+    ):
+        assert Sum("x", 0, 9).value(table) == 2 + 0 + 1 + 4
+    assert "of the first 5 cells 3 have a fraction" in str(table.misread)
+
+
 @pytest.mark.parametrize(
     ("declared", "cells"),
     [

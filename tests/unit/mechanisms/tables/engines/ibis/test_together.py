@@ -9,7 +9,8 @@ import pytest
 from mechanisms import Count, GroupBy, Histogram, Mean, Sum, Table, Variance, column
 from mechanisms.tables.engines.ibis import engine as ibis
 from mechanisms.tables.engines.ibis.databases import DATABASES
-from mechanisms.tables.engines.ibis.totals import joint
+from mechanisms.tables.engines.sql.statements import Plan
+from mechanisms.tables.engines.sql.together import scans
 from queryable.statistics import IntegerStatistic
 from tests.engines import ENGINES, mostly, opened
 from tests.unit.mechanisms.tables.engines.ibis.test_kept import (
@@ -71,32 +72,33 @@ def test_together_is_as_one_by_one(name: str, most: int, monkeypatch: pytest.Mon
 
 def nonzero(rows: Any, plan: Any) -> list[tuple[int, ...]]:
     """The groups with a sum that is not zero: another question's rows may make a group."""
-    [request] = plan.requests
-    indices = len(request.parts) + bool(request.sizes)
-    return sorted(row for row in rows if any(row[indices:]))
+    return sorted(row for row in rows if any(row[plan.plan.groups :]))
 
 
 def test_parts_of_requests() -> None:
-    per = Table({"p": [1], "x": [1]}, privacy_unit="p", max_rows=2).unit
+    table = Table({"p": [1], "x": [1]}, privacy_unit="p", max_rows=2)
+    per = table.unit
     counts = [Count(column("x") > i, per=per).request for i in range(5)]
     groups = [Histogram("x", [1, 2, 3], per=per).request, Histogram("x", [1, 2, 3]).request]
-    assert joint([*counts, *groups, counts[0]], 4) == [[0, 1, 2, 3], [4, 7], [5], [6]]
-    assert joint(counts, 1) == [[0], [1], [2], [3], [4]]
+    asked = [*counts, *groups, counts[0]]
+    plans = [table._engine.plan(each, table._choice) for each in asked]
+    assert [scan.places for scan in scans(plans, 4)[1]] == [(0, 1, 2, 3), (4, 7)]
+    assert scans(plans, 1)[1] == []
 
 
 def test_a_statement_that_is_too_large_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each question is then on its own."""
     table = fresh("ibis on duckdb")
-    engine, planned = engine_of(table), engine_of(table)._planned
+    engine, written = engine_of(table), engine_of(table)._written
     plans = [table._plan(Count(column("x") > i, per=table.unit).request) for i in range(3)]
 
-    def refuses(requests: Any, choice: Any) -> Any:
-        if len(requests) > 1:
+    def refuses(plan: Plan) -> Any:
+        if len(plan.limbs) > 1:
             raise ValueError
-        return planned(requests, choice)
+        return written(plan)
 
     expected = engine.run_together(plans)
-    monkeypatch.setattr(engine, "_planned", refuses)
+    monkeypatch.setattr(engine, "_written", refuses)
     assert engine.run_together(plans) == expected
     assert engine.run_together([]) == []
 

@@ -14,6 +14,7 @@ import pytest
 
 from mechanisms import Count, GroupBy, Histogram, Mean, PrivacyUnit, Sum, Table, column
 from mechanisms.tables.engines.sql import keeping, kept
+from mechanisms.tables.requests.request import Categories, Combinations, Request, Term
 from queryable import MechanismFault
 from queryable.statistics import IntegerStatistic
 
@@ -325,3 +326,180 @@ def test_rows_that_were_chosen_before_are_forgotten_with_a_changed_file(tmp_path
     with pytest.raises(ValueError, match="changed"):
         table._engine._require_unchanged()
     assert tables_of(table) == []
+
+
+TEXTS = ["a", "A", "", " ", "a ", "a\0", "a\0b", "\0", "é", "e\u0301", "it's", '"', "\\", "nan"]
+TEXTS += ["NULL", "1", "1.0", "ß", "ss", "\U0001f600", "a" * 300, "\x1ftexts", "\uffff"]
+
+
+def texts(**options: Any) -> Table:
+    """Rows with hostile texts and without one, and columns named as ours are."""
+    cells = [TEXTS[i * 7 % len(TEXTS)] if i % 9 else None for i in range(900)]
+    more = {"t": cells, "key_0": cells[::-1], "\x1fcode": range(900), "\x1fcode 3": cells}
+    rows = {"person": [i % 90 for i in range(900)], "x": [i % 13 for i in range(900)], **more}
+    return Table(pa.table(rows), **({"privacy_unit": "person", "max_rows": 7, "seed": 2} | options))
+
+
+def by_texts(table: Table, keys: list[Any], name: Any = "t", i: int = 0) -> IntegerStatistic:
+    """Means in groups of texts; other bounds than before, so that they are computed again."""
+    return GroupBy([(name, keys)], Mean("x", 0, 9 + i, column("x") != i % 5, per=table.unit))
+
+
+def codes_of(table: Table) -> int:
+    """How many columns of codes are kept."""
+    return sum(map(len, table._engine._keeper._codes.values()))
+
+
+KEYS: dict[str, list[Any]] = {
+    "texts": TEXTS[::-1],
+    "few": ["a\0b", "zz", "it's", "A"],
+    "a byte": TEXTS + [f"other {i}" for i in range(255 - len(TEXTS))],
+    "more than a byte": TEXTS + [f"other {i}" for i in range(256 - len(TEXTS))],
+    "of other types": ["a", 1, float("inf"), 2**200, b"A", "A", ""],
+    "none": [1, 2],
+}
+"""Keys of a text. Those of the first three are kept as codes."""
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_codes_of_texts_are_places_among_keys(keys: str) -> None:
+    """Asked again and with other bounds, the same as where texts are joined with the keys."""
+    coded, joined = texts(), texts()
+    joined._engine._keeper._encodes = False
+    for i, name in enumerate(["t", "key_0", "t", "t"]):  # the second has other kept rows
+        for _ in range(2):
+            asked = by_texts(coded, KEYS[keys], name, i)
+            assert moved(asked, coded, joined) == 0
+            assert np.any(asked(coded)) == (keys != "none")
+    assert codes_of(coded) == 2 * (keys in ("texts", "few", "a byte"))
+    assert codes_of(joined) == 0
+
+
+def test_codes_of_computed_texts_are_not_kept() -> None:
+    """These are no columns of the kept rows; nor are combinations of columns."""
+    coded, joined = texts(), texts()
+    joined._engine._keeper._encodes = False
+    for name in (column("t").upper(), column("t").strip()):
+        assert moved(by_texts(coded, TEXTS, name), coded, joined) == 0
+    several = GroupBy({"t": TEXTS, "key_0": TEXTS[:4]}, Count(per=coded.unit))
+    assert moved(several, coded, joined) == 0
+    some = Combinations((Categories("t", TEXTS[:2]),), ((1,), (0,)))
+    request = Request((Term(None),), by=(some,), per=coded.unit)
+    found = [it._engine.run(it._engine.plan(request, it._choice)) for it in (coded, joined)]
+    assert sorted(map(tuple, found[0])) == sorted(map(tuple, found[1]))
+    assert codes_of(coded) == 0
+
+
+def test_a_table_has_some_codes_at_most() -> None:
+    """Keys that come later are joined; the codes go with the table."""
+    coded, joined = texts(), texts()
+    joined._engine._keeper._encodes = False
+    for i in range(keeping.MOST + 3):
+        assert moved(by_texts(coded, TEXTS[i:], i=i), coded, joined) == 0
+    assert codes_of(coded) == keeping.MOST
+    Count(column("key_0") == "a", per=coded.unit)(coded)  # another column, so another table
+    assert codes_of(coded) == 0
+    assert moved(by_texts(coded, TEXTS), coded, joined) == 0
+
+
+@pytest.mark.parametrize("error", ["OutOfMemoryException", "IOException"])
+def test_codes_without_room_are_not_kept(error: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are joined then, and the rows are still kept."""
+    import duckdb
+
+    def full(*_: Any) -> None:
+        tries.append(1)
+        raise getattr(duckdb, error)("no room")
+
+    tries: list[int] = []
+    coded, joined = texts(), texts()
+    joined._engine._keeper._encodes = False
+    monkeypatch.setattr(coded._engine._keeper, "_encode", full)
+    for i in range(3):
+        assert moved(by_texts(coded, TEXTS, i=i), coded, joined) == 0
+    assert len(tries) == 1
+    assert codes_of(coded) == 0
+    assert len(tables_of(coded)) == 1
+
+
+@pytest.mark.parametrize("step", ["CREATE OR REPLACE TEMP TYPE", "ADD COLUMN", "ALTER COLUMN"])
+def test_interrupted_codes_are_made_again(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No half of them is used."""
+    coded, joined = texts(), texts()
+    keeper = coded._engine._keeper
+    run = keeper._run
+
+    def interrupted(statement: str) -> Any:
+        if step in statement:
+            raise KeyboardInterrupt
+        return run(statement)
+
+    joined._engine._keeper._encodes = False
+    with monkeypatch.context() as patch:
+        patch.setattr(keeper, "_run", interrupted)
+        with pytest.raises(MechanismFault):
+            by_texts(coded, TEXTS)(coded)
+    for i in range(2):
+        assert moved(by_texts(coded, TEXTS, i=i), coded, joined) == 0
+    assert codes_of(coded) == 1
+
+
+@attrs.define
+class Interrupted:
+    """A connection with a signal between a statement and its results."""
+
+    connection: Any
+    statement: str
+
+    def execute(self, statement: str, *parameters: Any) -> Any:
+        result = self.connection.execute(statement, *parameters)
+        if self.statement in statement:
+            raise KeyboardInterrupt
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+
+@pytest.mark.parametrize("encodes", [False, True])
+@pytest.mark.parametrize("statement", ["key_0", "asked_", "SELECT EXISTS", "AS ENUM"])
+def test_an_interrupt_leaves_no_result_behind(statement: str, encodes: bool) -> None:
+    """DuckDB would refuse to read keys, of all later questions."""
+    table, other = texts(), texts()
+    engine: Any = table._engine
+    engine._keeper._encodes = encodes
+    asked: Any = by_texts(table, TEXTS)
+    plan, connection = engine.plan(asked.request, table._choice), engine._connection
+    engine._connection = engine._keeper._connection = Interrupted(connection, statement)
+    if encodes or statement != "AS ENUM":
+        with pytest.raises(KeyboardInterrupt):
+            engine.run(plan)
+    engine._connection = engine._keeper._connection = connection
+    assert moved(asked, table, other) == 0
+    count: Any = Count(column("t") != "a", per=table.unit)
+    plan = engine.plan(count.request, table._choice)
+    engine._connection = Interrupted(connection, "FROM kept")  # which has no keys
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(plan)
+    engine._connection = connection
+    assert moved(by_texts(table, TEXTS, i=1), table, other) == 0
+
+
+def test_rows_of_other_units_have_other_codes() -> None:
+    """Each set of kept rows has codes of its own, also for questions that are asked together."""
+    coded, joined = texts(), texts()
+    coded.choose_rows()
+    joined._engine._keeper._encodes = False
+    for rows in (7, 3, 7, 2):
+        per = PrivacyUnit("person", max_rows=rows)
+        asked: Any = GroupBy({"t": TEXTS}, Sum("x", 0, 10, per=per))
+        assert moved(asked, coded, joined) == 0
+    assert codes_of(coded) == 3
+    both: list[Any] = [by_texts(coded, TEXTS[i % 2 :], i=i) for i in range(6)]
+    several = [each.request for each in both]
+    plans = [[it._engine.plan(each, it._choice) for each in several] for it in (coded, joined)]
+    together = [
+        [sorted(map(tuple, rows)) for rows in it._engine.run_together(each)]
+        for it, each in zip((coded, joined), plans, strict=True)
+    ]
+    assert together[0] == together[1]

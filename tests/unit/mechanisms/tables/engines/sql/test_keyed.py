@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mechanisms import Count, GroupBy, Histogram, Keys, Quantiles, Sum, Table, column
+from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.sql import keyed
 from mechanisms.tables.statistics.aggregates import Aggregate
 from tests.attacks.test_table_values import compare
@@ -25,8 +26,8 @@ def many(count: int) -> list[Aggregate]:
     return [
         Histogram("i", range(count)),
         Histogram("t", [f"key {i}" for i in range(count)]),
-        Histogram("x", bins=[i / 8 for i in range(count + 1)]),
-        Quantiles("x", "1/2", [i / 8 for i in range(count)]),
+        Histogram("x", bins=[i / 8 + i % 3 / 99 for i in range(count + 1)]),
+        Quantiles("x", "1/2", [i / 8 + i % 3 / 99 for i in range(count)]),
         GroupBy(Keys.of(half, "i", "t"), Count()),
     ]
 
@@ -40,6 +41,21 @@ def test_statements_do_not_grow_with_keys(number: int) -> None:
     assert len(short.parameters) == len(long.parameters)
     [[few], [more]] = ([it.num_rows for it in plan.tables.values()] for plan in (short, long))
     assert 0.9 < more / few / 10 < 1.1
+
+
+def test_equal_distances_need_no_keys() -> None:
+    """Intervals of equal length, and candidates at equal distances, are found by arithmetic."""
+    table = Table(CELLS)
+    for count in (300, 3000):
+        for statistic in (
+            Histogram("x", bins=[i / 8 for i in range(count + 1)]),
+            Quantiles("x", "1/2", [i / 10 for i in range(count)]),
+            Quantiles("i", "1/2", range(0, 7 * count, 7)),
+        ):
+            plan = table._plan(statistic.request)
+            assert not plan.tables
+            assert len(plan.statement) < 3000
+            assert np.array_equal(statistic(table), statistic(CELLS)), statistic
 
 
 def test_the_values_of_many_keys() -> None:
@@ -66,8 +82,31 @@ def test_many_keys_of_a_unit() -> None:
 def test_steps_by_a_sorted_join(form: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random intervals and quantiles, with no steps written into statements, as in plain Python."""
     monkeypatch.setattr(keyed, "_FEW_STEPS", 0)
+    monkeypatch.setattr(keyed, "_MOST_BUCKETS", 0)
+    monkeypatch.setattr(Compiler, "even", lambda compiler, by: None)
     for seed in seeds:
         compare(form, ("sorted", seed))
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("operators", ["both", "one"])
+def test_steps_by_intervals(operators: str, single: bool) -> None:
+    """Random floats at other distances, with cells at and beside them, as in memory."""
+    random = Random(f"{operators} {single}")
+    for scale in (1e-280, 0.01, 1.0, 1e290):
+        gaps = [random.choice([1, 2, 3, 5.5]) * scale for _ in range(300)]
+        values = np.cumsum(gaps) - 300 * scale
+        if single and scale in (0.01, 1.0):
+            values = values.astype(np.float32)
+        near = [values, *(np.nextafter(values, values.dtype.type(end)) for end in (-1e38, 1e38))]
+        wide = [np.inf, -np.inf, np.nan, 0.0, 5e-324, random.uniform(-1, 1) * scale]
+        cells = {"x": np.concatenate([*near, np.array(wide).astype(values.dtype)])}
+        grid = values.astype(float).tolist()
+        ours = Histogram("x", bins=grid) if operators == "one" else Quantiles("x", "1/2", grid)
+        table = Table(cells)
+        [keys] = table._plan(ours.request).tables.values()
+        assert "bucket" in keys.column_names
+        assert np.array_equal(ours(table), ours(cells))
 
 
 def test_one_key_of_several_types() -> None:
