@@ -16,6 +16,9 @@
 #   make docs    build the site in build/site; to read it: python -m http.server -d build/site
 #   make claims  bring the generated parts of docs/claims.md up to date
 #   make texts   add a text of each new tag of the codec, which a test keeps readable
+#   make api     write tests/api.txt, the public names and signatures, anew
+#   make dist    build the release in dist, and try it out where the sources are not; needs a network;
+#                without bills of materials: BILLS=no
 #   make recipes run docs/recipes.md and save what it prints
 #   make clean   delete .venv and every cache
 # Another interpreter: make PYTHON=/path/to/python3.12 test
@@ -30,7 +33,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all mutants check format bench figure2 house notebooks docs claims texts recipes clean
+.PHONY: help demo demo-spark test test-slow test-all mutants check format bench figure2 house notebooks docs claims texts recipes api dist clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -85,6 +88,12 @@ texts: $(VENV)/.installed-test
 
 recipes: $(VENV)/.installed-test
 	@PYTHONPATH=. $(BIN)/python tests/test_recipes.py
+
+api: $(VENV)/.installed-test
+	@$(BIN)/python -m tests.test_api
+
+dist: $(VENV)/.installed-test
+	@$(BIN)/python -m tests.releases $(if $(filter no,$(BILLS)),--no-bills)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,11 +1,14 @@
 """Hooks of the site generator, for `make docs`.
 
-They add the README, the changelog and the notebooks as pages, rewrite the links between them, and
-format the privacy claims of docstrings. They write nothing into the repository.
+They add the README, the changelog and the notebooks as pages, rewrite the links between them,
+format the privacy claims of docstrings, and keep the sites of earlier versions. They write nothing
+into the repository.
 """
 
+import json
 import posixpath
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,7 @@ FRONT = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
 }
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s#:]+)(#[^()\s]*)?\)")
 _TEMPLATE = """{% extends "markdown/index.md.j2" %}
@@ -50,6 +54,38 @@ _TEMPLATE = """{% extends "markdown/index.md.j2" %}
 """
 _SECTION = re.compile(r"\n+((?:Args|Attributes|Raises|Returns):\n)")
 _CLAIMS = re.compile(r"^(\s+)(Claim|Theorem|Assumes|Checked by):", flags=re.MULTILINE)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Build the present version beside earlier ones."""
+    config.site_dir = str(Path(config.site_dir) / present())
+    return config
+
+
+def present() -> str:
+    """The version in pyproject.toml."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(text)["project"]["version"])
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """List the versions that are there, for the menu, and lead to the latest one."""
+    site = Path(config.site_dir).parent
+    found = sorted((each.parent.name for each in site.glob("*/index.html")), key=_in_order)
+    versions = [{"version": each, "title": each, "aliases": []} for each in reversed(found)]
+    (site / "versions.json").write_text(json.dumps(versions), encoding="utf-8")
+    (site / "index.html").write_text(_TO.format(found[-1]), encoding="utf-8")
+
+
+def _in_order(version: str) -> tuple[tuple[int, str], ...]:
+    """What versions are sorted by: their numbers, and whatever else they have."""
+    parts = re.findall(r"\d+|[a-z]+", version)
+    return tuple((int(each), "") if each.isdigit() else (-1, each) for each in parts)
+
+
+_TO = (
+    '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={0}/"><a href="{0}/">{0}</a>'
+)
 
 
 def sources() -> dict[str, str]:

@@ -169,7 +169,7 @@ def test_the_index_of_the_theory_has_every_title_that_is_cited() -> None:
 def test_the_site_has_every_page() -> None:
     found = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("**/*.md")}
     found |= {f"notebooks/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")}
-    found |= {"index.md", "changelog.md", "contributing.md"}
+    found |= {"index.md", "changelog.md", "contributing.md", "security.md"}
     assert set(re.findall(r": ([\w/]+\.md)$", SITE, flags=re.MULTILINE)) == found
 
 
