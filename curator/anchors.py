@@ -110,6 +110,17 @@ class Anchor:
     path: Path = attrs.field(converter=_path)
     block: Any = attrs.field(default=None, converter=_block)
 
+    def is_there(self) -> bool:
+        """Whether there is such a file.
+
+        Raises:
+            AnchorError: there can be none of this name.
+        """
+        try:
+            return self.path.exists()
+        except (OSError, ValueError) as error:
+            raise AnchorError(f"the anchor {self.path} cannot be looked for: {error}") from error
+
     def marks(self) -> dict[str, Mark]:
         """What the file has, by the names of roots.
 
@@ -145,7 +156,7 @@ class Anchor:
         """
         try:
             with self._alone():
-                new = known is None and not self.path.exists()
+                new = known is None and not self.is_there()
                 marks = {} if new else self.marks()
                 if marks.get(root) != known:
                     raise AnchorError(

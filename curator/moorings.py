@@ -76,10 +76,11 @@ def first_moored(
     """A root that is not in the ledger yet, at its anchor.
 
     Raises:
+        AnchorError: the anchor cannot be read or written.
         SealedError: the anchor has a root of this name: the ledger has lost it.
     """
     anchor = anchor_of(anchor)
-    known = anchor.marks().get(root) if anchor.path.exists() else None
+    known = anchor.marks().get(root) if anchor.is_there() else None
     if known is not None and known.seq:
         raise SealedError(
             f"the anchor {anchor.path} knows a root {root!r} that this ledger does not have. Bring "
