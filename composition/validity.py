@@ -229,7 +229,7 @@ VALIDITY: tuple[Row, ...] = (
     ),
     Row((FDP,), (Basic,), Proven("Vadhan, Zhang 2023"), _NOT_TENSOR, _NOT_TENSOR, _HSV),
     Row(
-        (PureDP, ApproxDP),
+        (PureDP, ApproxDP, ZCDP),
         (Way.REALISED,),
         Remark("beside a FiltCon in a ConComp: Rogers et al. 2023, Theorem 2"),
         Proven("docs/theory.md, ex-post accounting interleaves"),

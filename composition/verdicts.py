@@ -29,7 +29,7 @@ class Way(Enum):
 
     OPTIMAL = "optimal or numerical composition: ConComp(..., delta=), no filter"
     SOME_ORDER = "some order still fits"
-    REALISED = "ExPost: what was realised, and the worst case of the next step"
+    REALISED = "ExPost: what was realised, and the worst case of the next step; zCDP with a slack"
     PARTS = "Parallel: one part differs; where several do, Basic as well"
     ONE = "Universal: one mechanism, chosen late"
 

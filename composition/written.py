@@ -7,6 +7,7 @@ arguments of its constructor, or by those of its `of_written`, which its `writte
 from composition.compositors.blocks.accounts import Block, BlockAccounts
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.compositors.individual.accounts import RecordAccount
+from composition.compositors.pool import PooledAccount
 from composition.rules import (
     Additive,
     Basic,
@@ -75,6 +76,7 @@ ACCOUNTS: tuple[type, ...] = (
     Line,
     MenuAccount,
     Mixture,
+    PooledAccount,
     RecordAccount,
     RenyiAccount,
     ResidueAccount,

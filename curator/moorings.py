@@ -146,12 +146,15 @@ class Mooring:
             return
         if not charge:
             raise self.sealed("the process ended while the bound was raised ahead")
-        told, lacks = None, self.lacks
-        if lacks is not None:
-            d_in = getattr(root.mechanism, "d_in", 1)
+        told, lacks, d_in = None, self.lacks, getattr(root.mechanism, "d_in", 1)
+        while lacks is not None:  # a pool and the rest of a budget take a charge each
+            before, told = lacks, None
             lost = Lost(self._account.costing(lacks), d_in, retires_others=self.behind)
             with suppress(InteractiveError):
                 told = root.tell((), Launch(lost))
+            lacks = self.lacks
+            if not any(lacks or ()) or lacks == before:
+                break
         if not isinstance(told, Launched) or any(self.lacks or ()):
             raise SealedError(
                 f"root {self.root!r} is sealed for good: its ledger has lost messages, and what "

@@ -119,20 +119,24 @@ def reported(
     return Reported(charged if at == unit else loss_at(mechanism, charged, unit, at))
 
 
-def left_for_a_launch(own: Any, blocks: Any, most: int | None) -> Loss:
+def left_for_a_launch(
+    own: Any, blocks: Any, most: int | None, requested: Loss | None = None
+) -> Loss:
     """The largest loss of a launch that the account admits now; zero if none is admitted at all.
 
     Args:
         own: the state, with an account and the claims of its launches.
         blocks: the blocks that were named; None where there are none.
         most: how many launches there may be; None if their number is not bounded.
+        requested: a loss of the measure to state it in, if launches may state several.
 
     Raises:
         QueryError: blocks are named, or there is no budget.
     """
     if blocks is not None:
         raise QueryError("leave blocks out: nothing here has blocks")
-    left: Loss | None = own.account.remaining()
+    account = own.account
+    left: Loss | None = account.left_for(requested) if requested is not None else account.remaining()
     if left is None:
         raise QueryError(
             "ask privacy_loss() instead: an odometer has no budget, so nothing limits what is "

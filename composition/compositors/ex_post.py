@@ -11,35 +11,54 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from composition.compositors.claims import Claim
+from composition.compositors.children import left_for_a_launch
+from composition.compositors.claims import Claim, claim_of
 from composition.compositors.ex_post_claims import OPENING, ExPostAccount, ExPostClaim
 from composition.compositors.filters import FiltCon
 from composition.compositors.launching import Order
+from composition.compositors.pool import PooledAccount, pool_share
 from composition.compositors.state import CompositionState
+from composition.proofs import ask, own_measure
 from composition.rules import Basic, Rule
 from composition.rules.additive import AdditiveAccount
 from composition.verdicts import Way
 from queryable.conversation import LOST, Drop, Live, Moved, Pass, Reported, Talk
 from queryable.ex_post import ExPostMechanism
-from queryable.losses import ApproxDP, PureDP
+from queryable.losses import ZCDP, ApproxDP, PureDP
+from queryable.losses.lines import slopes_within
+from queryable.losses.numbers import at_least_one, probability
 from queryable.messages import (
     Answer,
     Ask,
     Failed,
     Launch,
+    MeasureQuery,
     PrivacyLossQuery,
     Query,
     Refused,
+    RemainingQuery,
+    Stated,
     d_in_of,
 )
 from queryable.receipts import AskReceipt, Receipt
+from queryable.wording.guarantees import Guarantee
 from queryable.wording.quoting import quoted
 
 _COARSER = (
     "nothing was read or charged. Ask for a step that costs at most what remains on top of what "
     "this child has cost, such as a coarser release; CanAfford(Ask(child, query)) tells in advance"
 )
+_POOL = "docs/theory.md, zCDP ex post"
 _ZERO = Fraction(0)
+_MOST_LINES = 16
+
+
+def _slack(value: Any) -> Fraction | None:
+    return None if value is None else probability(value, "slack") or None
+
+
+def _lines(value: Any) -> int:
+    return at_least_one(value, "lines", _MOST_LINES)
 
 
 class Charging(NamedTuple):
@@ -72,6 +91,12 @@ class ExPost(FiltCon):
     mechanism is charged its (epsilon, delta) in full at its launch, and so is an ex-post mechanism
     launched with a `d_out`. A child that fails is charged the worst case of the failed step.
 
+    With a `slack`, children whose own loss is a `ZCDP`, or that are launched with such a `d_out`,
+    are admitted too, as `Gaussian`s and the launches of `BrownianNoiseReduction`. They are the
+    pool, which is charged as one child: the delta `slack` at its first launch, and an epsilon that
+    depends on the sum of their rho so far, by one or several lines. MeasureQuery and RemainingQuery
+    are then about the pool, so that `release` adds Gaussian noise.
+
     `privacy_loss` reports the realised total, an `ExPostBound`; `privacy_map` the budget.
 
     Privacy:
@@ -83,10 +108,16 @@ class ExPost(FiltCon):
         Checked by: tests/audit/test_ex_post.py
     Args:
         budget: `PureDP`, or `ApproxDP`, which children with a delta need.
+        slack: the delta of the pool, at most the budget's; None or 0 if there is no pool.
+        lines: how many lines bound the epsilon of the pool. One admits the largest rho. A pool by k
+            lines costs about epsilon/2^k at first and not epsilon/2, but each line has only a share
+            of the slack, so that the largest rho is smaller, by 6% for two and 11% for four.
         d_in, max_mechanisms, on_exceed, max_depth: as in `FiltCon`.
     """
 
     budget: PureDP | ApproxDP = attrs.field()
+    slack: Fraction | None = attrs.field(kw_only=True, default=None, converter=_slack)
+    lines: int = attrs.field(kw_only=True, default=1, converter=_lines)
     rule: Rule = attrs.field(init=False, repr=False, factory=Basic)
 
     @property
@@ -98,12 +129,44 @@ class ExPost(FiltCon):
         if type(budget) not in (PureDP, ApproxDP):
             raise ValueError(f"budget is {quoted(budget)}; it should be a PureDP or an ApproxDP")
 
+    @slack.validator
+    def _is_of_the_budget(self, attribute: object, slack: Fraction | None) -> None:
+        if slack is not None:
+            pool_share(slack, self.budget)
+
     def _opened(self) -> ExPostAccount:
         empty = super()._opened()
         assert isinstance(empty, AdditiveAccount)
-        return ExPostAccount(empty.sum, empty.budget, empty.most)
+        terms = empty.sum, empty.budget, empty.most
+        if self.slack is None:
+            return ExPostAccount(*terms)
+        slopes = slopes_within(self.budget.epsilon, self.slack, self.lines)
+        return PooledAccount(*terms, self.slack, slopes)
+
+    def guarantee(self) -> Guarantee:
+        """Also the theorem about the pool, if there is one."""
+        stated = super().guarantee()
+        if self.slack is None:
+            return stated
+        return attrs.evolve(stated, theorem=f"{stated.theorem} The pool: {_POOL}.")
+
+    def _pools(self, launch: Launch) -> bool:
+        """Whether a launch is charged with the pool."""
+        if self.slack is None:
+            return False
+        if launch.d_out is not None:
+            return isinstance(launch.d_out, ZCDP)
+        mechanism = launch.mechanism
+        return not isinstance(mechanism, ExPostMechanism) and own_measure(mechanism) is ZCDP
+
+    def _require_proven(self, claim: Claim) -> None:
+        super()._require_proven(claim)
+        if isinstance(claim.loss, ZCDP):
+            ask(Way.REALISED, ZCDP, self.proof.column).cover(claim.mechanism, self.d_in)
 
     def _claim(self, launch: Launch) -> Claim:
+        if self._pools(launch):
+            return claim_of(launch, ZCDP, self.d_in)
         if launch.d_out is not None or not isinstance(launch.mechanism, ExPostMechanism):
             return super()._claim(launch)
         return ExPostClaim.of(launch.mechanism, self.budget.zero(), self.d_in)
@@ -131,6 +194,14 @@ class ExPost(FiltCon):
             return Reported(claim.realised(d_in_of(query.d_in, self.d_in)))
         query = claim.understood(query)
         return Charging(child, query, claim, claim.at_worst(query))
+
+    def understood(self, own: CompositionState, query: Query, live: Live) -> Any:  # type: ignore[override]
+        """With a pool, what launches state and what is left for one is a rho."""
+        if self.slack is not None and isinstance(query, MeasureQuery):
+            return Reported(Stated(ZCDP, self.d_in))
+        if self.slack is not None and isinstance(query, RemainingQuery):
+            return Reported(left_for_a_launch(own, query.blocks, self.max_mechanisms, ZCDP(0)))
+        return super().understood(own, query, live)
 
     def converse(self, own: CompositionState, understood: Any, live: Live) -> Talk | Moved:
         """Also ask a child that is charged as it answers."""

@@ -113,7 +113,7 @@ class FiltCon(AdaptiveComposition):
     def _exceeds(self, account: Any, candidate: Any, requested: Any) -> Refused | None:
         if candidate.within:
             return None
-        remaining = account.remaining()
+        remaining = account.left_for(requested)
         reason = "insufficient budget" + _as_the_budget(account) + account.hint(requested)
         if _by_a_hair(requested, remaining):
             reason += "; it is short by less than 1e-9, so a sum of floats may be to blame"

@@ -53,6 +53,10 @@ class Account(RunningAccount):
     def remaining(self) -> Loss:
         """The largest single loss that would be admitted now."""
 
+    def left_for(self, requested: Loss) -> Loss:
+        """The same, in the measure of a refused loss if launches may state several."""
+        return self.remaining()
+
     def least(self) -> Fraction | None:
         """The first coordinate of the least budget that admits the losses added so far.
 

@@ -354,7 +354,7 @@ class Messages:
                 f"{amounts_text(moved.charge)}"
             )
         old = kind.empty() if node.account is None else kind.amounts(node.account)
-        change = tuple(b - a for a, b in zip(spender.charge, moved.charge, strict=True))
+        change = *(b - a for a, b in zip(spender.charge, moved.charge, strict=True)), Fraction(0)
         new = kind.amounts(receipt["account"])
         kind.follows(old, change[: len(old)], new, least=node.hidden)
         self._require_within(node, receipt["account"])

@@ -66,7 +66,7 @@ def _require_stated(mechanism: Json, opened: Json) -> None:
         WrongAccountError: it has something else.
     """
     budget, rule = mechanism.get("budget"), mechanism.get("rule")
-    stated = {"budget": budget}
+    stated = {"budget": budget, "slack": mechanism.get("slack")}
     if isinstance(budget, dict) and "delta" in budget and isinstance(rule, dict):
         stated["slack"] = rule.get("slack") or budget["delta"]
     slack = opened.get("slack", opened.get("mixture", {}).get("slack"))
@@ -79,8 +79,10 @@ def _require_stated(mechanism: Json, opened: Json) -> None:
 
 
 def measure_of(mechanism: Json | None) -> Any:
-    """The measure of the losses that a compositor charges; None if it does not say one."""
-    return _measure(compact(mechanism)) if mechanism else None
+    """The measure of the losses that a compositor charges; None if it is not one alone."""
+    if not mechanism or mechanism.get("slack"):
+        return None
+    return _measure(compact(mechanism))
 
 
 @lru_cache(maxsize=256)

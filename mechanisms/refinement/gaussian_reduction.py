@@ -23,6 +23,7 @@ from mechanisms.sampling.integers import added
 from mechanisms.sampling.laws import DiscreteGaussian
 from queryable.effort import Effort
 from queryable.losses import ZCDP
+from queryable.losses.lines import shortened, start
 from queryable.losses.numbers import probability, round_down, round_up, shown
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
@@ -88,10 +89,7 @@ class GaussianNoiseReduction(NoiseReduction):
     def _best(self, variance: Fraction) -> Fraction:
         """About sqrt(log(1/delta) / rho) at one record; any positive number gives a bound."""
         rho = self.statistic.l2**2 / (2 * variance)
-        best = round_down(lambda d, r: (-d.log() / r).sqrt(), self.missed, rho)
-        digits = best.numerator.bit_length() - best.denominator.bit_length()
-        unit: Fraction = Fraction(2) ** (digits - 12)
-        return max(best // unit * unit, unit)
+        return shortened(round_down(lambda d, r: (-d.log() / r).sqrt(), self.missed, rho))
 
     @property
     def levels(self) -> tuple[Fraction, ...]:
@@ -116,8 +114,7 @@ class GaussianNoiseReduction(NoiseReduction):
         rho, each = moved**2 / (2 * level), self.missed / len(self.slopes)
 
         def line(slope: arb, rho: arb, missed: arb) -> arb:
-            odds = slope * (slope / (1 + slope)).log() - (1 + slope).log()
-            return rho * (1 + slope) + (odds - missed.log()) / slope
+            return rho * (1 + slope) + start(slope, missed)
 
         return max(min(round_up(line, slope, rho, each) for slope in self.slopes), Fraction(0))
 

@@ -113,8 +113,21 @@ def _best_order(rho: float, log_delta: float) -> Fraction:
 def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest rho, rounded down, that converts to (epsilon, delta)-DP.
 
-    At a fixed order the conversion is rho*alpha + constant. The best order is searched in floats.
     If rho keeps the total variation distance within delta, every epsilon holds.
+    """
+
+    def rho(a: arb, e: arb, d: arb) -> arb:
+        return (e - (1 - 1 / a).log() + (d * a).log() / (a - 1)) / a
+
+    order = order_within(epsilon, delta)
+    return max(2 * delta * delta, round_down(rho, order, epsilon, delta))
+
+
+@_remember
+def order_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the order at which the largest rho converts to (epsilon, delta)-DP.
+
+    At a fixed order the conversion is rho*alpha + constant. The best order is searched in floats.
     """
     from scipy.optimize import minimize_scalar
 
@@ -128,12 +141,7 @@ def largest_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
         return (constant - target) / alpha
 
     best = minimize_scalar(minus_rho, bounds=(-14, 40), method="bounded", options={"xatol": 1e-12})
-    order = 1 + Fraction(exp(best.x))
-
-    def rho(a: arb, e: arb, d: arb) -> arb:
-        return (e - (1 - 1 / a).log() + (d * a).log() / (a - 1)) / a
-
-    return max(2 * delta * delta, round_down(rho, order, epsilon, delta))
+    return 1 + Fraction(exp(best.x))
 
 
 @_remember

@@ -8,5 +8,5 @@ ledger so; no compositor does when it decides.
 - `account`: what an account says of itself. `compare`: whether a number is above a limit.
 - `added`: what one launch adds. `curves`: Gaussian, Renyi and zero-concentrated DP.
 - `residues`: what a launch leaves of Gaussian DP. `menus`: the worst case of a menu.
-- `odometers`: time-uniform bounds.
+- `odometers`: time-uniform bounds. `pools`: the pool of an ex-post filter.
 """

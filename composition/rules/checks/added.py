@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from composition.rules.checks.compare import ball, share
-from queryable.losses import GDP, AdditiveLoss, ApproxDP, ApproxZCDP, Dominated, Parts
+from queryable.losses import GDP, ZCDP, AdditiveLoss, ApproxDP, ApproxZCDP, Dominated, Parts
 
 _ZERO = Fraction(0)
 
@@ -34,6 +34,20 @@ def weighed(loss: Any) -> Parts:
         case GDP(mu):
             return mu**2, _ZERO
     raise ValueError("which this rule does not take")
+
+
+def beside_a_pool(loss: Any) -> Parts:
+    """Epsilon and delta, and the rho of a pool: a launch adds to one or the other.
+
+    Raises:
+        ValueError: the loss has another measure.
+    """
+    match loss:
+        case ApproxDP(epsilon, delta):
+            return epsilon, delta, _ZERO
+        case ZCDP(rho):
+            return _ZERO, _ZERO, rho
+    raise ValueError("which is neither (epsilon, delta) nor a rho")
 
 
 def priced(loss: Any, unit: Fraction, entries: tuple[tuple[int, int], ...]) -> Parts:

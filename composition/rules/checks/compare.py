@@ -87,6 +87,12 @@ def all_within(verdicts: Any) -> Verdict:
     return True if all(told) else None
 
 
+def any_within(verdicts: Any) -> Verdict:
+    """One verdict for several bounds of one number: within if one is, above if all are."""
+    opposite = all_within(None if one is None else not one for one in verdicts)
+    return None if opposite is None else not opposite
+
+
 def exactly(pairs: Any) -> Verdict:
     """Whether each of some rationals is at most its limit."""
     return all(value <= most for value, most in pairs)

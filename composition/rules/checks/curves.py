@@ -31,6 +31,12 @@ def gaussian_within(square: Fraction, epsilon: Fraction, delta: Fraction) -> Ver
     return within(lambda: profile(ball(square).sqrt(), ball(epsilon)), delta)
 
 
+def converted(rho: arb, order: arb, delta: arb) -> arb:
+    """The epsilon at delta of rho-zCDP, by one order."""
+    bound = rho * order + (1 - 1 / order).log() - (delta * order).log() / (order - 1)
+    return bound.max(arb(0))
+
+
 def concentrated_within(rho: Fraction, epsilon: Fraction, delta: Fraction) -> Verdict:
     """Whether rho-zCDP is (epsilon, delta)-DP by some order, or by its total variation distance.
 
@@ -41,12 +47,10 @@ def concentrated_within(rho: Fraction, epsilon: Fraction, delta: Fraction) -> Ve
         return True
     order = 1 + Fraction(exp(_log_excess(float(rho), log_of(delta))))
 
-    def converted() -> arb:
-        a = ball(order)
-        bound = ball(rho) * a + (1 - 1 / a).log() - (ball(delta) * a).log() / (a - 1)
-        return bound.max(arb(0))
+    def at_order() -> arb:
+        return converted(ball(rho), ball(order), ball(delta))
 
-    found = within(converted, epsilon * (1 + Fraction(1, 2**36))) if epsilon else None
+    found = within(at_order, epsilon * (1 + Fraction(1, 2**36))) if epsilon else None
     near = within(lambda: -(-ball(rho)).expm1(), delta * delta)
     return None if found is False and near is not False else found
 

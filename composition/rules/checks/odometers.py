@@ -9,7 +9,7 @@ from functools import partial
 
 from flint import arb
 
-from composition.rules.checks.compare import Verdict, all_within, ball, within
+from composition.rules.checks.compare import Verdict, any_within, ball, within
 from composition.rules.checks.curves import below
 from queryable.losses import Parts
 
@@ -92,9 +92,7 @@ def some_order_within(
         return ball(spent) - (ball(delta) * ball(weight)).log() / ball(order - 1)
 
     each = zip(orders, weights, sums, strict=True)
-    told = [within(partial(at, *numbers), room) for numbers in each]
-    opposite = all_within(None if one is None else not one for one in told)
-    return None if opposite is None else not opposite
+    return any_within(within(partial(at, *numbers), room) for numbers in each)
 
 
 def delta_within(
