@@ -213,6 +213,16 @@ SCRIPTS = (
     ),
     (c.Universal(PureDP(1)), (WORD,)),
     (
+        m.BrownianNoiseReduction() @ c.ExPost(q.ApproxDP(1, "1e-6"), slack="1e-7", lines=2),
+        (
+            m.Open(m.Count(), (900, 90)),
+            Ask("estimate 0", m.Refine()),
+            WORD,
+            Ask("estimate 0", m.Refine()),
+            q.PrivacyLossQuery(),
+        ),
+    ),
+    (
         c.Individual("1/10"),
         (
             Launch(m.Gaussian(m.Count(AGE > 20), rho="1/20")),
@@ -291,6 +301,7 @@ OTHERS = (
     m.Open(m.Count(), (Fraction(9), Fraction(3))),
     c.ConComp([m.Gaussian(m.Count(), scale=3), m.Laplace(m.Count(), scale=3)], delta="1e-6"),
     c.Parallel(c.Partition("city", ["a"]), {"a": m.Gaussian(m.Count(), scale=3)}),
+    c.ExPost(q.ApproxDP(1, "1e-6"), slack="1e-7").account().add(q.ZCDP("1/99")),  # type: ignore[union-attr]
     Lost(q.ZCDP("1/50"), 2, retires_others=False),
     RenyiOrder(Fraction(8)),
     RenyiOrders((2, 8)),

@@ -80,8 +80,8 @@ FLOORS = {
         ),
         "composition": "rules verdicts validity proofs compositors written advice budgets",
         "composition.compositors": (
-            "claims grows children ex_post_claims launching logged state adaptive filters blocks "
-            "ex_post fixed individual odometers universal"
+            "claims grows children ex_post_claims pool launching logged state adaptive filters "
+            "blocks ex_post fixed individual odometers universal"
         ),
         "composition.rules": (
             "checks base optimal pairs slack renyi rogers additive declared least_budget duality "

@@ -136,7 +136,7 @@ def left_for_a_launch(
     if blocks is not None:
         raise QueryError("leave blocks out: nothing here has blocks")
     account = own.account
-    left: Loss | None = account.left_for(requested) if requested is not None else account.remaining()
+    left: Loss | None = account.remaining() if requested is None else account.left_for(requested)
     if left is None:
         raise QueryError(
             "ask privacy_loss() instead: an odometer has no budget, so nothing limits what is "

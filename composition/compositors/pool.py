@@ -72,6 +72,10 @@ class PooledAccount(ExPostAccount):
         (rho,) = add_parts((self.rho,), loss.parts)
         return attrs.evolve(self, rho=rho)
 
+    def plus(self, loss: Loss) -> "AdditiveAccount | None":
+        """The account with the loss added, if it is a rho or in the budget's measure."""
+        return self.add(loss) if isinstance(loss, ZCDP) else super().plus(loss)
+
     def _with(self, change: Parts) -> "PooledAccount":
         total = RunningSum(self.sum.zero, add_parts(self.sum.parts, change))
         return attrs.evolve(self, sum=total)

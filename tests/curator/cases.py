@@ -279,6 +279,22 @@ def _of_persons() -> Iterator[Case]:
     finer = Launch(GaussianNoiseReduction(m.Count(), variances=[900, 90, 9], missed="1e-6"))
     both = (finer, Ask(0, m.Refine()), WORD, reduction, Ask(2, m.Refine()), Ask(0, m.Refine(9)))
     yield Case("reductions of both kinds", c.ExPost(q.ApproxDP(4, "1e-5")), numbers, both)
+    pooled = m.BrownianNoiseReduction() @ c.ExPost(q.ApproxDP(2, "1e-5"), slack="1e-6")
+    refined = (
+        *(m.Open(m.Count(), [900, 90, 9]), Ask("estimate 0", m.Refine()), reduction),
+        *(Ask(1, m.Refine()), Ask("estimate 0", m.Refine()), WORD, q.PrivacyLossQuery()),
+        *(Launch(c.FiltCon(q.ZCDP("1/900"))), Ask("estimate 0", m.Refine()), Ask(1, m.Refine())),
+    )
+    yield Case("Brownian reductions in a pool", pooled, numbers, refined)
+    noisy = Launch(m.Gaussian(m.Count(), rho="1/900"))
+    beside = (reduction, noisy, Ask(0, m.Refine()), noisy, Launch(RandomBits(q.ZCDP("1/900"))))
+    beside += (
+        Ask(3, BITS),
+        LaunchMany([noisy, noisy]),
+        Launch(m.Gaussian(m.Count(), rho=9)),
+        noisy,
+    )
+    yield Case("a pool", c.ExPost(q.ApproxDP(2, "1e-5"), slack="1e-6", lines=2), numbers, beside)
     paid = (reduction, Ask(0, m.Refine()), WORD, reduction, Ask(0, m.Refine(3)), Ask(2, m.Refine()))
     yield Case("person of ExPost", Courier() @ c.ExPost(PureDP(2)), numbers, paid)
     inner = (Launch(c.ExPost(PureDP(1))), *within(0, paid), WORD)

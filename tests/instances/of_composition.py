@@ -29,7 +29,7 @@ COMPOSITION: dict[str, dict[str, Any]] = {
     "Blocks": {"filter": FiltCon(PureDP(1)), "unit": "who", "unit_blocks": 2, "unit_rows": 3},
     "Candidate": {"rule": Basic(), "admitted": 1, "times": 1},
     "ConComp": {"mechanisms": COUNTS, "max_depth": 9},
-    "ExPost": {**FILTER},
+    "ExPost": {**FILTER, "budget": ApproxDP(1, "1e-6"), "slack": "1e-7", "lines": 2},
     "Filt": RULED,
     "FiltCon": RULED,
     "FiltSeq": RULED,

@@ -22,6 +22,7 @@ from composition import (
 )
 from queryable import (
     ZCDP,
+    ApproxDP,
     Ask,
     CanAfford,
     InteractiveMechanism,
@@ -157,6 +158,22 @@ CONVERSATIONS = (
             Ask(0, PrivacyLossQuery()),
             MUCH,
             Ask(0, mechanisms.Refine()),
+        ),
+    ),
+    Conversation(
+        "ExPost with a pool",
+        ExPost(ApproxDP(1, "1e-6"), slack="1e-7"),
+        (
+            COUNT,
+            Launch(REDUCTION),
+            Launch(RandomBits(ZCDP("1/150"))),
+            Ask(2, BITS),
+            Ask(1, mechanisms.Refine()),
+            OPEN,
+            COUNT,
+            MUCH,
+            Ask(1, mechanisms.Refine()),
+            PrivacyLossQuery(),
         ),
     ),
     Conversation("Courier of FiltCon", Courier() @ FiltCon(PureDP(1)), ADAPTIVE[:5]),

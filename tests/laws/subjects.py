@@ -45,7 +45,7 @@ from queryable import (
     UserLevel,
 )
 from queryable.errors import AccuracyWarning
-from queryable.messages import AskMany, CloseBlock, LaunchMany, is_owners
+from queryable.messages import AskMany, CloseBlock, LaunchMany, RemainingQuery, is_owners
 from queryable.streams.blocks import BlockLossQuery, BlocksQuery
 from tests.instances import CALLS, DATA, QUERIES
 from tests.instances.functions import SIZE, TALLY, odd
@@ -183,6 +183,25 @@ COMPOSITORS = (
             Launch(Toy(PureDP(100))),
             Ask(2, BITS),
             CanAfford(Ask(0, mechanisms.Refine())),
+            PrivacyLossQuery(2),
+        ),
+    ),
+    Subject(
+        "ExPost with a pool",
+        ExPost(ApproxDP(1, "1e-6"), slack="1e-7"),
+        (
+            Launch(mechanisms.Gaussian(SIZE, rho="1/1000")),
+            Launch(FiltCon(ZCDP("1/1000"))),
+            Ask(1, Launch(mechanisms.Gaussian(SIZE, rho="1/2000"))),
+            Launch(mechanisms.LaplaceNoiseReduction(SIZE, scales=[100, 10, 3, 1])),
+            Ask(2, mechanisms.Refine()),
+            WORD,
+            Launch(RandomWord(PureDP("1/10")), ZCDP("1/200")),
+            Launch(mechanisms.Gaussian(SIZE, rho=1)),
+            Ask(2, mechanisms.Refine()),
+            CanAfford(Launch(mechanisms.Gaussian(SIZE, rho="1/1000"))),
+            LaunchMany([Launch(mechanisms.Gaussian(SIZE, rho="1/1000"))] * 2),
+            RemainingQuery(),
             PrivacyLossQuery(2),
         ),
     ),

@@ -95,7 +95,7 @@ def composed(kind: Kind, rule: Any, column: CompositionKind) -> InteractiveMecha
     if rule is Way.ONE:
         return Universal(BUDGETS[kind])
     if rule is Way.REALISED:
-        return ExPost(BUDGETS[kind])
+        return ExPost(BUDGETS[ApproxDP], slack="1e-7") if kind is ZCDP else ExPost(BUDGETS[kind])
     made, sequential = rule_for(rule, kind), column is CompositionKind.SEQUENTIAL
     if isinstance(made, Accumulator):
         return (OdomSeq if sequential else OdomCon)(made.measure, made)

@@ -55,6 +55,7 @@ OTHERS = (
     *(c.Filt(PureDP(1)), c.FiltSeq(ZCDP(1)), c.FiltCon(GDP(3)), c.FiltCon(ApproxZCDP(1, "1e-6"))),
     *(c.FiltCon(Dominated(1, 1, "1e-6")), c.ExPost(PureDP(1)), c.Odom(PureDP), c.OdomSeq(ZCDP)),
     *(c.FiltCon(budget, rule) for rule, budget in AS_FILTERS),
+    c.ExPost(BUDGET, slack="1e-7", lines=2),
 )
 COARSE = c.accumulator_of(c.GDPResidue(), ApproxDP, "1e-6")
 LISTED = (c.OdomCon(Dominated, COARSE),)
