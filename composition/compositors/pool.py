@@ -20,17 +20,16 @@ from composition.rules.checks.pools import pool_within
 from composition.rules.slack import outside, share_of
 from queryable.losses import ZCDP, AdditiveLoss, ApproxDP, ExPostBound, Loss, Parts, add_parts
 from queryable.losses.lines import start_of
-from queryable.losses.numbers import positive, several, shown, shown_below
-from queryable.wording.quoting import an_instance
+from queryable.losses.numbers import shown, shown_below
+from queryable.wording.quoting import an_instance, quoted
 
 _ZERO = Fraction(0)
 
 
-def _slopes(values: Any) -> tuple[Fraction, ...]:
-    found = tuple(positive(each, "slopes") for each in several(values, "slopes"))
-    if not found:
-        raise ValueError("slopes is empty; a pool has at least one line")
-    return found
+def _slopes(_: object, attribute: Any, values: Any) -> None:
+    found = values if type(values) is tuple else ()
+    if not found or not all(type(each) is Fraction and each > 0 for each in found):
+        raise ValueError(f"{attribute.name} is {quoted(values)}; a pool has some, above 0")
 
 
 def pool_share(slack: Fraction, budget: Loss) -> Fraction:
@@ -58,7 +57,7 @@ class PooledAccount(ExPostAccount):
     derived = ("slopes",)
 
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
-    slopes: tuple[Fraction, ...] = attrs.field(converter=_slopes)
+    slopes: tuple[Fraction, ...] = attrs.field(validator=_slopes)
     rho: Fraction = attrs.field(default=_ZERO, validator=sums)
 
     def __attrs_post_init__(self) -> None:
@@ -91,7 +90,8 @@ class PooledAccount(ExPostAccount):
         if not self.rho:
             return _ZERO, _ZERO
         lines = zip(self.slopes, self._starts, strict=True)
-        return min((1 + slope) * self.rho + start for slope, start in lines), self.slack
+        least = min((1 + slope) * self.rho + start for slope, start in lines)
+        return max(least, _ZERO), self.slack
 
     @property
     def _together(self) -> AdditiveAccount:
@@ -130,8 +130,11 @@ class PooledAccount(ExPostAccount):
         """What the first child of the pool costs at least, if it is refused for that."""
         if self.rho or not isinstance(loss, ZCDP) or any(self.left_for(loss).parts):
             return ""
-        least = f"an epsilon of {shown_below(min(self._starts))} and a delta of {shown(self.slack)}"
-        return f"; the first zCDP child costs more than {least}"
+        least = shown_below(max(min(self._starts), _ZERO))
+        return (
+            f"; the first zCDP child costs more than an epsilon of {least} and a delta of "
+            f"{shown(self.slack)}"
+        )
 
     def share(self) -> Fraction:
         """The used part of the coordinate that is used most."""

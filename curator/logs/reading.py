@@ -64,7 +64,7 @@ class MessageReader:
         launch, loss = self._charged(place)
         if launch.d_out is None:
             return Claim(launch.mechanism, loss)
-        again = claim_of(launch, compositor.proof.measure, compositor.d_in)
+        again = claim_of(launch, loss.measure, compositor.d_in)
         return Claim(launch.mechanism, loss, coined=again.coined)
 
     def kind(self, place: int) -> object:

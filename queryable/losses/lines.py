@@ -24,8 +24,8 @@ def start(slope: arb, missed: arb) -> arb:
 
 @lru_cache(maxsize=4096)
 def start_of(slope: Fraction, missed: Fraction) -> Fraction:
-    """The start of the line of a lambda, rounded up; at least 0."""
-    return max(round_up(start, slope, missed), Fraction(0))
+    """The start of the line of a lambda, rounded up; it may be below 0."""
+    return round_up(start, slope, missed)
 
 
 @lru_cache(maxsize=4096)

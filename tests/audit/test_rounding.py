@@ -18,6 +18,7 @@ import pytest
 import composition
 from composition import (
     Basic,
+    ExPost,
     GDPResidue,
     LinearOdometer,
     Menu,
@@ -38,6 +39,7 @@ from composition import (
     accumulator_of,
     filter_of,
 )
+from composition.compositors.pool import PooledAccount
 from composition.rules.menus.worst_case import worst_cases
 from composition.rules.optimal import optimal_delta, optimal_epsilon
 from composition.rules.residue import largest_first, largest_response, residue
@@ -46,6 +48,7 @@ from mechanisms import thresholds
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP
 from queryable.losses import Dominated, RenyiCurve, conversions
+from queryable.losses.lines import slopes_within, start_of
 from tests.reference import (
     beside_response,
     gaussian_profile,
@@ -224,6 +227,52 @@ def largest_zcdp(random: Random) -> Pair:
     epsilon, delta = any_of(random, -3, 1.5), delta_of(random)
     true = max(zcdp_capacity(real(epsilon), real(delta)), 2 * real(delta) ** 2)
     return conversions.largest_zcdp(epsilon, delta), true
+
+
+def pool_line(rho: Any, slope: Any, missed: Any) -> Any:
+    """The loss at a rho by the order 1 + slope, which is below 0 for a large delta."""
+    return rdp_epsilon(1 + slope, (1 + slope) * rho, missed)
+
+
+@rounded(start_of, "1e-25")
+def start_of_a_line(random: Random) -> Pair:
+    slope, missed = any_of(random, -2, 1.5), delta_of(random, -15, -3)
+    return start_of(slope, missed), pool_line(0, real(slope), real(missed))
+
+
+def a_pool(random: Random) -> tuple[PooledAccount, list[Any]]:
+    """An empty account of a pool, and the lambdas of its lines."""
+    epsilon, delta, lines = any_of(random, -2, 1.5), delta_of(random, -12, -2), random.randint(1, 4)
+    account = ExPost(ApproxDP(epsilon, delta), slack=delta / 2, lines=lines).account()
+    assert isinstance(account, PooledAccount)
+    return account, [real(each) for each in account.slopes]
+
+
+@rounded(PooledAccount, "1e-25")
+def epsilon_of_a_pool(random: Random) -> Pair:
+    account, slopes = a_pool(random)
+    rho, missed = any_of(random, -6, 1), real(account.slack) / len(slopes)
+    told = account.add(ApproxDP("1/9", 0)).add(ZCDP(rho)).total().epsilon - F(1, 9)
+    return told, max(mp.mpf(0), min(pool_line(real(rho), each, missed) for each in slopes))
+
+
+@rounded(PooledAccount, "1e-20", down=True)
+def what_is_left_of_a_pool(random: Random) -> Pair:
+    """The remaining rho, and that at which the best of the lines reaches epsilon."""
+    account, slopes = a_pool(random)
+    missed, epsilon = real(account.slack) / len(slopes), real(account.most[0])
+    true = [(epsilon - pool_line(0, each, missed)) / (1 + each) for each in slopes]
+    return account.left_for(ZCDP(0)).parts[0], max(true)
+
+
+@rounded(slopes_within, "1e-6", down=True)
+def the_largest_rho_of_a_line(random: Random) -> Pair:
+    """By the line that is chosen, and by the best one."""
+    epsilon, missed = any_of(random, -3, 1.5), delta_of(random)
+    (slope,) = slopes_within(epsilon, missed, 1)
+    return (epsilon - start_of(slope, missed)) / (1 + slope), zcdp_capacity(
+        real(epsilon), real(missed)
+    )
 
 
 @rounded(conversions.gdp_delta, "1e-20")
@@ -575,6 +624,7 @@ DEAR = {
     slack_at_the_renyi_total,
     zcdp_to_approx,
     largest_zcdp,
+    the_largest_rho_of_a_line,
     approximate_zcdp_to_approx,
     the_chance_of_a_new_key_with_gaussian_noise,
     zcdp_total,
@@ -617,9 +667,9 @@ def test_there_are_a_thousand_inputs() -> None:
     assert len(CASES) * INPUTS >= 1000
 
 
-EXACT = {"Basic", "ExPost", "Rule"}
+EXACT = {"Basic", "Rule"}
 """Rules that only add and compare fractions."""
-SEARCHES = {"least", "greatest", "normal_below"}
+SEARCHES = {"least", "greatest", "normal_below", "order_within"}
 """Functions in `conversions` that search and do not convert."""
 
 

@@ -47,7 +47,7 @@ def beside_a_pool(loss: Any) -> Parts:
             return epsilon, delta, _ZERO
         case ZCDP(rho):
             return _ZERO, _ZERO, rho
-    raise ValueError("which is neither (epsilon, delta) nor a rho")
+    raise ValueError("which is no loss of this compositor's measures")
 
 
 def priced(loss: Any, unit: Fraction, entries: tuple[tuple[int, int], ...]) -> Parts:

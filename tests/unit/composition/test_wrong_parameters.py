@@ -1,7 +1,9 @@
 """Parameters that are wrong: the error, a part of its message, and what raises it."""
 
+from fractions import Fraction
 from typing import Any
 
+import attrs
 import pytest
 
 from composition import (
@@ -112,6 +114,36 @@ WRONG = rows(
     ),
     # compositors/test_ex_post
     ((ValueError, TypeError), r"budget|PureDP", ExPost, [ZCDP(1), ApproxZCDP(1, "1e-6"), 1, None]),
+    (ValueError, "slack is 1e-06.*part of the delta", lambda: ExPost(PureDP(1), slack="1e-6")),
+    (
+        ValueError,
+        "slack is .*within the budget's delta",
+        lambda slack: ExPost(ApproxDP(1, "1e-6"), slack=slack),
+        ["2e-6", 1],
+    ),
+    (
+        (ValueError, TypeError),
+        "slack",
+        lambda slack: ExPost(ApproxDP(1, "1e-6"), slack=slack),
+        [-1, 2, "x", True, float("nan"), PureDP(1), [1]],
+    ),
+    (
+        (ValueError, TypeError),
+        "lines",
+        lambda lines: ExPost(ApproxDP(1, "1e-6"), slack="1e-6", lines=lines),
+        [0, 17, -1, "2", 1.5, True, None],
+    ),
+    # compositors/test_pool
+    (
+        ValueError,
+        "slopes|slack|rho",
+        named(attrs.evolve, ExPost(ApproxDP(1, "1e-6"), slack="1e-6").account()),
+        [
+            *({"slopes": each} for each in ((), [Fraction(1)], (Fraction(0),), (1,), None)),
+            *({"slack": Fraction(each)} for each in ("2e-6", 0)),
+            *({"rho": each} for each in (Fraction(-1), 1, None)),
+        ],
+    ),
     # compositors/test_filters
     (
         ValueError,

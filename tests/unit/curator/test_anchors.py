@@ -334,6 +334,43 @@ def test_what_children_cost_as_they_answer_is_covered(path: Path) -> None:
     assert charged.privacy_loss().epsilon == 2  # type: ignore[union-attr]
 
 
+POOL = ExPost(ApproxDP(1, "1e-6"), slack="1e-7")
+BESIDE = m.Laplace(OLD, epsilon="1/10")
+
+
+@pytest.mark.parametrize("lost", [(NOISY,), (BESIDE,), (BESIDE, NOISY)], ids=len)
+@pytest.mark.parametrize("before", [(), (NOISY, BESIDE)], ids=len)
+def test_an_old_copy_is_charged_for_a_pool_and_for_the_rest(
+    path: Path, before: Any, lost: Any
+) -> None:
+    """By a charge of each that the lost messages have charged; then the copy goes on."""
+    ledger, noisy = MemoryLedger(), m.Gaussian(OLD, rho="1/900")
+    given = {NOISY: noisy, BESIDE: BESIDE}
+    table = opened(ledger, path, POOL)
+    for each in before:
+        table.launch(given[each])
+    old = ledger.copy()
+    for each in lost:
+        table.launch(given[each])
+    with pytest.raises(SealedError, match="old copy"):
+        opened(old, path, POOL)
+    charged = opened(old, path, POOL, charge_to_anchor=True)
+    assert charged.privacy_loss() == table.privacy_loss()
+    charged.launch(noisy)
+    assert not verify(old.read("visits"), codec=STORED).unchecked
+    assert opened(old, path, POOL).privacy_loss() == charged.privacy_loss()
+
+
+def test_a_block_beside_a_pool_is_charged_as_far_as_the_budget_pays(path: Path) -> None:
+    anchor, ledger = Anchor(path, block=ApproxDP(1, "1e-6")), MemoryLedger()
+    table = opened(ledger, anchor, POOL)
+    table.launch(m.Gaussian(OLD, rho="1/900"))
+    table.launch(BESIDE)
+    assert bound(path)[0] == 1 - POOL.account().add(ZCDP("1/900")).pool[0]  # type: ignore[union-attr]
+    again = opened(ledger, anchor, POOL, charge_to_anchor=True)
+    assert again.privacy_loss().epsilon == 1  # type: ignore[union-attr]
+
+
 def test_the_bound_is_the_worst_case_until_the_answer_tells_less(path: Path) -> None:
     ledger, root = MemoryLedger(), ExPost(PureDP(5))
     table = opened(ledger, path, root)

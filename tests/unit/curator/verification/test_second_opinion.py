@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 import composition as c
+from composition.compositors import pool
 from composition.compositors.ex_post_claims import ExPostAccount
 from composition.rules import renyi, residue, rogers, slack, weights
 from composition.rules.least_budget import LeastBudget
@@ -43,6 +44,11 @@ def filtered(rule: Any) -> Callable[[], Any]:
     """Makes a filter, with a budget that no other one has, so that nothing is remembered of it."""
     budget = ApproxDP(1, Fraction(1, 10**6 - next(NUMBERS)))
     return lambda: c.FiltCon(budget, rule)
+
+
+def pooled() -> Callable[[], Any]:
+    """Makes an ex-post filter with a pool."""
+    return lambda: c.ExPost(ApproxDP("1/2", "1e-6"), slack="9e-7", lines=2)
 
 
 def stopped(kind: Any, *given: Any, **named: Any) -> Callable[[], Any]:
@@ -115,6 +121,11 @@ FAULTS: dict[str, dict[str, tuple[Any, Any, Any]]] = {
             TENTH,
             constant(ExPostAccount, "add", lambda self, loss: self),
         ),
+        "the rho of a pool": (
+            pooled(),
+            ZCDP("1/200"),
+            constant(pool, ADD, lambda parts, more: parts),
+        ),
     },
     CHECK: {
         "a sum that is not compared": (
@@ -135,6 +146,12 @@ FAULTS: dict[str, dict[str, tuple[Any, Any, Any]]] = {
                 "within",
                 lambda self: self.bound <= self.budget.epsilon * MORE**4,
             ),
+        ),
+        "the lines of a pool": (pooled(), ZCDP("1/5000"), less(pool, "start_of", Fraction(9, 10))),
+        "the slopes of a pool": (
+            pooled(),
+            ZCDP("1/200"),
+            computed(pool.PooledAccount, "pool", lambda self: (self.rho, self.slack)),
         ),
         "a mixture of orders": (filtered(RENYI), SMALL, less(renyi.Mixture, "epsilon", NEARLY**9)),
         "the worst case of a menu": (
@@ -238,7 +255,7 @@ FAULTS: dict[str, dict[str, tuple[Any, Any, Any]]] = {
 def _launches(mechanism: Any, loss: Any) -> int:
     """How many launches the faulty code admits, but at most a few hundred."""
     account = mechanism._opened()
-    stated = loss.to(mechanism.child_measure)
+    stated = loss if isinstance(mechanism, c.ExPost) else loss.to(mechanism.child_measure)
     for launches in range(1, 300):
         account = account.add(stated)
         if not getattr(account, "within", launches < 3):
