@@ -95,11 +95,13 @@ def seeds() -> list[Any]:
     reported = [each.open() for each in (*odometers, *of_rules, Additive(PureDP))]
     renyi, menu = (rule_for(kind).open(BUDGET) for kind in (c.ViaRenyi, c.Menu))
     held = [opened[0].sum, renyi.mixture, menu.terms]
+    pool = c.ExPost(ApproxDP(1, "1e-6"), slack="1e-7", lines=2)
     some = [blocks.account(), c.Individual(1).account(), c.ExPost(PureDP(1)).account()]
+    some += [pool.account()]
     compositors = [
         *(kind(BUDGET, c.ViaZCDP()) for kind in (c.FiltCon, c.Filt, c.FiltSeq)),
         *(kind(ZCDP, odometers[0]) for kind in (c.OdomCon, c.Odom, c.OdomSeq)),
-        *(c.ExPost(PureDP(1)), c.Universal(PureDP(1)), c.Individual("1/10"), blocks, parts),
+        *(pool, c.ExPost(PureDP(1)), c.Universal(PureDP(1)), c.Individual("1/10"), blocks, parts),
         c.ConComp([c.FiltCon(ZCDP(1)), count]),
         c.Parallel(parts, {"a": c.FiltCon(PureDP(1)), "b": count}),
         Passing() @ c.FiltCon(ZCDP(1)),

@@ -164,9 +164,10 @@ SCALES = [Launch(Rare(*each)) for each in (("1/4", "17/80"), ("1/8", "1/160"))]
 
 @pytest.mark.parametrize("kind", [Halved, Unpaid, Afterwards])
 def test_a_faulty_pool_is_refuted(kind: type[PooledAccount]) -> None:
+    """The best line of all, chosen afterwards, loses 1.399 times the slack (ex_post.md)."""
     for mechanism, faulty in ((over("1/5"), False), (over("1/5", kind), True)):
         (gain,) = worst_cases(mechanism, 1, 0, SCALES, 2, reported)
-        assert (gain > F(1, 1000)) == faulty
+        assert (gain > F(3, 10) * SLACK) == faulty
 
 
 # Discrete Gaussians.
