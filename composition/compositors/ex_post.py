@@ -113,6 +113,16 @@ class ExPost(FiltCon):
             lines costs about epsilon/2^k at first and not epsilon/2, but each line has only a share
             of the slack, so that the largest rho is smaller, by 6% for two and 11% for four.
         d_in, max_mechanisms, on_exceed, max_depth: as in `FiltCon`.
+
+    Examples:
+        >>> from mechanisms import BrownianNoiseReduction, Count, Laplace, Open, Refine
+        >>> from queryable import ApproxDP, Queryable
+        >>> filtered = ExPost(ApproxDP(1, "1e-6"), slack="5e-7", lines=2)
+        >>> table = Queryable(BrownianNoiseReduction() @ filtered, {"age": [31, 47, 62] * 100})
+        >>> old = table(Open(Count(), [10_000, 1_000, 100]))
+        >>> first, second, noisy = old(Refine()), old(Refine()), table(Laplace(Count(), scale=9))
+        >>> print(table.privacy_loss())
+        ExPostBound(loss <= ≈0.37 for these answers, except with probability 5e-07)
     """
 
     budget: PureDP | ApproxDP = attrs.field()
