@@ -11,6 +11,7 @@ from mechanisms.sampling.laws import DiscreteGaussian
 from mechanisms.sampling.noise_curves import gaussian_curve, moves_one_number
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
+from queryable.events.laws import GaussianEvent, Sensitivity
 from queryable.losses import FDP, GDP, ZCDP, Dominated, Loss, Measure
 from queryable.losses.conversions import discrete_gaussian_to_gdp
 from queryable.losses.numbers import Number, natural, positive
@@ -68,12 +69,12 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         """The loss at `d_in` records; in Gaussian DP and what it converts to, the noise's own."""
         if measure is None or not any(measure is each for each in (GDP, Dominated, FDP)):
             return super().privacy_map(d_in, measure)
-        moved = self.statistic.l2 * natural(d_in, "d_in")
-        if measure is FDP and moves_one_number(self.statistic, moved):
-            curve = gaussian_curve(self.variance, int(moved))
+        sensitivity = self.statistic.l2 * natural(d_in, "d_in")
+        if measure is FDP and moves_one_number(self.statistic, sensitivity):
+            curve = gaussian_curve(self.variance, int(sensitivity))
             if curve is not None:
                 return curve
-        return GDP(moved * discrete_gaussian_to_gdp(self.variance)).to(measure)
+        return GDP(sensitivity * discrete_gaussian_to_gdp(self.variance)).to(measure)
 
     @property
     def per_record(self) -> PerRecord | None:  # type: ignore[override]
@@ -105,6 +106,10 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
     def answer_unit(self) -> Fraction | None:
         """The step of the statistic."""
         return self.statistic.step
+
+    def events(self) -> tuple[GaussianEvent]:
+        """The noise, with the statistic's sensitivities."""
+        return (GaussianEvent(self.variance, Sensitivity.of(self.statistic)),)
 
     def added_noise(self) -> Noise:
         """Discrete Gaussian noise of the same variance on each coordinate."""
