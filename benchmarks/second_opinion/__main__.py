@@ -1,8 +1,8 @@
 """Account for a ledger again with dp-accounting and OpenDP: `python -m benchmarks.second_opinion`.
 
 LEDGER is a file with `ledger().to_events().to_json()`, a ledger of `curator.open`, or the folder or
-configuration of a curator. The accountants run in an environment of their own: README.md beside this
-file. The exit status is 1 if one of their losses is above ours.
+configuration of a curator. The accountants run in an environment of their own, see README.md. The
+exit status is 1 if one of their losses is above ours.
 """
 
 import argparse

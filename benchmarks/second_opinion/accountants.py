@@ -5,13 +5,13 @@ nothing of this project, so that no formula of ours is in an answer.
 
 Every answer is a lower bound of what the draws lose, up to rounding of floats:
 
-- PLD: dp-accounting's *optimistic* estimate, whose losses are rounded down to the grid, of one change
+- PLD: dp-accounting's *optimistic* estimate, whose losses are rounded down to a grid, of one change
   of the data that the declared sensitivities permit, at delta + `SPARE`.
-- RDP: dp-accounting's accountant. Its formula for Gaussian noise is exact for continuous noise, and is
-  the known bound for discrete noise, for which nothing smaller is claimed.
+- RDP: dp-accounting's accountant. Its formula for Gaussian noise is exact for continuous noise. For
+  discrete noise it is the known bound, and nothing smaller is claimed here.
 - OpenDP: the privacy map of its own mechanism with the same noise.
 
-Draws that an accountant does not know are left out, which only makes an answer smaller; they are
+Draws that an accountant does not know are left out, which only makes an answer smaller. They are
 counted.
 """
 
@@ -152,8 +152,8 @@ def by_pld(question, asked):
         parts = losses(draw, d_in, interval)
         missing += parts is None
         for one, times in parts or ():
-            one = one if times * many == 1 else one.self_compose(times * many)
-            whole = one if whole is None else whole.compose(one)
+            composed = one if times * many == 1 else one.self_compose(times * many)
+            whole = composed if whole is None else whole.compose(composed)
     if whole is None:
         return None
     deltas = [float(Fraction(each)) + SPARE for each in asked["deltas"]]

@@ -155,6 +155,7 @@ def analysis(number: int) -> tuple[Any, Events]:
     roots = _roots(pick)
     root, kinds = roots[number % len(roots)]
     held = Queryable(root, DATA, coins=SeededCoins(number), allow_seeded=True)
+    kinds = kinds if pick.random() < 1 / 2 else (pick.choice(kinds),)
     for _ in range(pick.randint(1, LAUNCHES)):
         mechanism = _mechanism(pick, pick.choice(kinds))
         for _ in range(pick.choice([1, 1, 3])):

@@ -1,11 +1,11 @@
 """Our losses beside those of other accountants, for the same events.
 
-Responsible for what is asked of the accountants, and for the comparison. They run in a process and an
-environment of their own, see `accountants`.
+Responsible for what is asked of the accountants, and for the comparison. They run in a process and
+an environment of their own, see `accountants`.
 
 A comparison is of one charge, with what it was charged and with its claim, or of all charges of one
-compositor, with the total that it reported after the last. Charges whose draws are not stated are left
-out of theirs, so it is smaller still. If theirs is above ours, ours is wrong.
+compositor, with the total that it reported after the last. Charges whose draws are not stated are
+left out of theirs, so it is smaller still. If theirs is above ours, ours is wrong.
 """
 
 import json
@@ -73,6 +73,7 @@ class Compared:
     """Our loss and theirs.
 
     Attributes:
+        by, at: the accountant; the measure of our loss, and where it is compared.
         complete: whether theirs is about all that ours is about, so that the ratio says something.
     """
 
@@ -118,9 +119,10 @@ def _subject(about: str, charges: list[Charge], losses: Iterable[Report]) -> Ite
 def asked_about(loss: Report, many: int = 1) -> Iterator[Asked]:
     """What is compared of a loss of so many draws.
 
-    A time-uniform bound is compared as (epsilon, delta): the analysis is looked at after it is over,
-    as one whose launches were fixed.
+    A time-uniform bound is compared as (epsilon, delta): the analysis is over, and is seen as one
+    whose launches were fixed.
     """
+    kind = type(loss).__name__
     if isinstance(loss, TimeUniformBound):
         loss = ApproxDP(loss.epsilon, loss.delta)
     if not isinstance(loss, Loss):
@@ -132,19 +134,19 @@ def asked_about(loss: Report, many: int = 1) -> Iterator[Asked]:
     found = {at: each.epsilon for at, each in approx.items() if isinstance(each, ApproxDP)}
     if found:
         interval = max(float(min(found.values())) / (_STEPS * max(many, 1)), 1e-6)
-        at = tuple(f"epsilon at delta={float(each):.3g}" for each in found)
+        at = tuple(f"{kind}, epsilon at delta={float(each):.3g}" for each in found)
         deltas_given = {"deltas": [*map(str, found)], "interval": interval}
         yield Asked("PLD", at, tuple(found.values()), deltas_given)
     if curve := _curve(loss):
-        at = tuple(f"Renyi at {float(each):g}" for each in curve)
+        at = tuple(f"{kind}, Renyi at {float(each):g}" for each in curve)
         yield Asked("RDP", at, tuple(curve.values()), {"orders": [*map(str, curve)]})
     pure, rho = _to(loss, PureDP), _to(loss, ZCDP)
     if isinstance(loss, ApproxDP) and not loss.delta:
         pure = PureDP(loss.epsilon)
     if isinstance(pure, PureDP):
-        yield Asked("OpenDP", ("epsilon",), (pure.epsilon,), {"measure": "PureDP"})
+        yield Asked("OpenDP", (f"{kind}, epsilon",), (pure.epsilon,), {"measure": "PureDP"})
     elif isinstance(rho, ZCDP):
-        yield Asked("OpenDP", ("rho",), (rho.rho,), {"measure": "ZCDP"})
+        yield Asked("OpenDP", (f"{kind}, rho",), (rho.rho,), {"measure": "ZCDP"})
 
 
 def _curve(loss: Loss) -> dict[Fraction, Fraction]:

@@ -65,8 +65,9 @@ class Charge:
             ValueError: it is something else.
         """
         names = {each.name for each in attrs.fields(cls)}
-        if not isinstance(record, dict) or set(record) != names:
+        if not isinstance(record, dict) or not names <= set(record):
             raise ValueError(f"an event is {quoted(record)}; its fields should be {sorted(names)}")
+        record = {name: record[name] for name in names}  # a later version may have more
         draws = record["draws"]
         read = None if draws is None else tuple(map(read_event, draws))
         losses = {name: read_loss(record[name]) for name in _LOSSES}
