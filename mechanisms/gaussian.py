@@ -69,12 +69,12 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
         """The loss at `d_in` records; in Gaussian DP and what it converts to, the noise's own."""
         if measure is None or not any(measure is each for each in (GDP, Dominated, FDP)):
             return super().privacy_map(d_in, measure)
-        sensitivity = self.statistic.l2 * natural(d_in, "d_in")
-        if measure is FDP and moves_one_number(self.statistic, sensitivity):
-            curve = gaussian_curve(self.variance, int(sensitivity))
+        moved = self.statistic.l2 * natural(d_in, "d_in")
+        if measure is FDP and moves_one_number(self.statistic, moved):
+            curve = gaussian_curve(self.variance, int(moved))
             if curve is not None:
                 return curve
-        return GDP(sensitivity * discrete_gaussian_to_gdp(self.variance)).to(measure)
+        return GDP(moved * discrete_gaussian_to_gdp(self.variance)).to(measure)
 
     @property
     def per_record(self) -> PerRecord | None:  # type: ignore[override]

@@ -165,11 +165,11 @@ class TreeCounter(Counter[TreeState]):
         """The noise of each level; None without a horizon."""
         if self.horizon is None:
             return None
-        levels = self.horizon.bit_length()
+        times = self.horizon.bit_length()
         moved = Sensitivity.of(self.counted, self.records(1))
         if self.laplace:
-            return (LaplaceEvent(levels * self.unit, moved, times=levels),)
-        return (GaussianEvent(levels * self.unit, moved, times=levels),)
+            return (LaplaceEvent(times * self.unit, moved, times),)
+        return (GaussianEvent(times * self.unit, moved, times),)
 
     @property
     def reach(self) -> int | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
 
 from composition import Blocks, FiltCon, Individual
@@ -22,6 +23,7 @@ from mechanisms import (
     TopK,
     TreeCounter,
 )
+from mechanisms.tables.quantiles.choices import PrivateQuantiles
 from queryable import (
     ZCDP,
     MechanismFault,
@@ -110,6 +112,7 @@ EXAMPLES = [
     TopK(Statistic(lambda _: [1, 2, 3], l1=3, l2=3, linf=1, shape=(3,)), "1/3", k=2),
     TreeCounter(Count(), rho="1/10", horizon=5),
     TreeCounter(Count(), epsilon="1/10", horizon=5),
+    TreeCounter(Count(per=UNIT), epsilon="1/10", horizon=5),
     Count().measurement(ZCDP, 1, loss=ZCDP("1/9")),
     Quantile("age", "1/3", [10, 30, 50]).measurement(PureDP, 1, loss=PureDP("1/9")),
     Quantiles("age", ["1/3", "1/2"], [10, 30]).measurement(PureDP, 1, loss=PureDP("1/9")),
@@ -128,6 +131,17 @@ def test_draws_have_the_loss_that_is_claimed(mechanism: Any, d_in: int) -> None:
         assert sum(epsilon(each, d_in) for each in draws) == loss.epsilon
     if isinstance(draws[0], ChoiceEvent):
         assert sum(rho(each, d_in) for each in draws) == mechanism.privacy_map(d_in, ZCDP).rho
+
+
+@pytest.mark.parametrize("level", ["1/3", "1/2"])
+def test_quantiles_state_the_sensitivity_that_their_laws_are_made_for(level: str) -> None:
+    """The rate of a choice is epsilon / (2 sensitivity)."""
+    counts = Quantiles("age", level, [10, 30], per=UNIT)
+    mechanism = PrivateQuantiles(counts, 1, "9/10")
+    laws = mechanism.laws(Fraction(level), np.arange(5))
+    draws = events(mechanism) or ()
+    assert [each.rate for each in laws] == [each.epsilon / (2 * each.sensitivity) for each in draws]
+    assert [len(each.gaps) for each in laws] == [each.candidates for each in draws]
 
 
 def test_draws_that_are_not_known_are_not_stated() -> None:
