@@ -122,10 +122,11 @@ def events(mechanism: Any) -> tuple[Event, ...] | None:
     if not isinstance(mechanism, InteractiveMechanism):
         return None
     try:
-        stated: tuple[Event, ...] | None = _called(mechanism, "events", None)
+        stated = _called(mechanism, "events", None)
     except Exception:  # of a mechanism of the user's own
         return None
-    return stated
+    known = isinstance(stated, tuple) and all(isinstance(each, Event) for each in stated)
+    return stated if known else None
 
 
 def answer_unit(mechanism: Any) -> Fraction | None:

@@ -19,6 +19,9 @@ from queryable import ZCDP, Bit, PureDP, Queryable, Statistic
 from queryable.events.charges import Events
 from queryable.losses import GDP, Loss
 from queryable.losses.conversions import gdp_to_approx
+from tests.served import ROOT as VISITS
+from tests.served import opened, serving
+from tests.stored import STORED, MemoryLedger
 
 ROOT = Path(__file__).parent.parent
 DATA = {"age": [31, 47, 62]}
@@ -205,6 +208,20 @@ def test_a_ledger_of_a_curator_has_the_same_events_as_its_handle(folder: Path, p
     [(name, events)] = events_of(str(folder / place))
     assert name == ("visits" if place == "ledger.db" else "")
     assert events == Events.from_json((folder / "events.json").read_text())
+
+
+def test_an_analyst_has_the_events_of_her_own_charges() -> None:
+    """Behind a socket, as the owner has them from the ledger."""
+    ledger = MemoryLedger()
+    with serving(opened(ledger, FiltCon(ZCDP(1)), DATA)) as served:
+        table = served.handle()
+        table(Gaussian(Count(), rho="1/50"), name="people")
+        child = table(FiltCon(PureDP("1/2")))
+        child(Laplace(Count(), epsilon="1/3"))
+        events = table.ledger().to_events()
+        stored = curator.view(ledger, VISITS, codec=STORED).ledger().to_events()
+    assert [each.mechanism for each in events] == ["Gaussian", "FiltCon", "Laplace"]
+    assert events == stored
 
 
 def test_a_folder_of_a_curator_is_read_by_its_configuration(tmp_path: Path) -> None:

@@ -101,8 +101,10 @@ def subjects(events: Events, name: str = "") -> Iterator[Subject]:
         about = f"{name}{charge.sequence} {charge.asked}"
         losses = {str(each): each for each in (charge.loss, charge.claim) if each is not None}
         yield from _subject(about, [charge], losses.values())
-    for path in dict.fromkeys(each.path for each in events):
-        charges = [each for each in events if each.path == path]
+    by_path: dict[tuple[int | str, ...], list[Charge]] = {}
+    for charge in events:
+        by_path.setdefault(charge.path, []).append(charge)
+    for path, charges in by_path.items():
         totals = [each.total for each in charges if each.total is not None]
         if totals and not any(each.reads for each in charges):
             about = f"{name}/{'/'.join(map(str, path))}, {len(charges)} charges"

@@ -26,6 +26,7 @@ from mechanisms import (
 from mechanisms.tables.quantiles.choices import PrivateQuantiles
 from queryable import (
     ZCDP,
+    Measurement,
     MechanismFault,
     PureDP,
     Queryable,
@@ -44,6 +45,7 @@ from queryable.optional import events
 from queryable.receipts import Receipt, own_loss
 from tests.instances import CALLS
 from tests.instances.rules import BUDGETS
+from tests.strategies import raising
 
 DATA = {"age": [31, 47, 62], "who": [1, 1, 2], "b": ["x", "y", "x"]}
 ACCOUNT = FiltCon(ZCDP(1)).account()
@@ -154,6 +156,26 @@ def test_draws_that_are_not_known_are_not_stated() -> None:
     ):
         assert events(each) is None
     assert events("no mechanism") is None
+
+
+@pytest.mark.parametrize("given", [1 / 3, ("normal",), [], raising])
+def test_what_a_mechanism_states_wrongly_is_not_stated(given: Any) -> None:
+    """A mechanism of the user's own may return anything, or raise."""
+
+    class Own(Measurement[int]):
+        def loss(self, d_in: int) -> Loss:
+            return PureDP(d_in)
+
+        def release(self, dataset: Any, coins: Any) -> int:
+            return 3
+
+        def events(self) -> Any:
+            return given() if callable(given) else given
+
+    table = Queryable(FiltCon(PureDP(1)), DATA)
+    table.launch(Own())
+    (charge,) = table.ledger().to_events()
+    assert (charge.draws, charge.loss) == (None, PureDP(1))
 
 
 def test_a_ledger_with_refusals_children_and_failures() -> None:
