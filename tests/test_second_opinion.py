@@ -92,7 +92,6 @@ def found() -> dict[str, list[Compared]]:
         wrong = "queryable.losses.conversions.gdp_to_approx"
         patch.setattr(wrong, lambda mu, delta: gdp_to_approx(mu / 2, delta))
         asked += subjects(held(OdomCon(GDP), *NOISE[:1] * 3), "wrong rule: ")
-    asked += [each for number in range(19) for each in subjects(analysis(number)[1], "random: ")]
     cases: dict[str, list[Compared]] = {}
     for each in compared(asked):
         cases.setdefault(each.name.split(":")[0], []).append(each)
@@ -101,11 +100,9 @@ def found() -> dict[str, list[Compared]]:
 
 @accountants
 def test_theirs_are_not_above_ours(found: dict[str, list[Compared]]) -> None:
-    """A random analysis of each kind of root is among the cases."""
-    for name in (*CASES, "random"):
+    for name in CASES:
         assert [each for each in found[name] if not each.holds] == []
     assert {each.by for each in found["two"]} == {"PLD", "RDP", "OpenDP"}
-    assert len(found["random"]) > 100
 
 
 @accountants

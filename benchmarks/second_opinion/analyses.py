@@ -41,6 +41,7 @@ from mechanisms import (
     Sum,
     Top,
     TopK,
+    TreeCounter,
 )
 from queryable import (
     GDP,
@@ -125,15 +126,18 @@ def _size(pick: Random) -> Fraction:
 def _mechanism(pick: Random, kind: str) -> Any:
     statistic, size = _statistic(pick), _size(pick)
     scores = Statistic(lambda _: np.arange(5), l1=5, l2=3, linf=1, shape=(5,), monotone="up")
-    monotone = pick.random() < 1 / 2
+    monotone, horizon = pick.random() < 1 / 2, pick.choice([1, 5, 12])
+    unit = pick.choice([None, PrivacyUnit("who", max_rows=2)])
     made: dict[str, list[Callable[[], Any]]] = {
         _GAUSSIAN: [
             lambda: Gaussian(statistic, rho=size**2 / 2),
             lambda: Gaussian(statistic, scale=pick.choice(["1/3", 1, 4, 30])),
+            lambda: TreeCounter(Count(per=unit), rho=size**2 / 2, horizon=horizon),
         ],
         _PURE: [
             lambda: Laplace(statistic, epsilon=size),
             lambda: Laplace(statistic, scale=pick.choice(["1/2", 2, 7, 40])),
+            lambda: TreeCounter(Count(per=unit), epsilon=size, horizon=horizon),
             lambda: RandomizedResponse(Bit(bool), odds=1 + size),
             lambda: RandomizedResponse(Bit(bool), epsilon=size),
         ],
