@@ -7,7 +7,7 @@ are in `mechanisms.sampling.choices`.
 from abc import abstractmethod
 from fractions import Fraction
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from mechanisms.additive import is_entry
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from queryable.effort import Effort
+from queryable.events.laws import ChoiceEvent
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import exact, natural, positive
@@ -62,6 +63,7 @@ class _ChoiceByScore(Measurement[Chosen]):
     epsilon: Fraction = attrs.field(converter=read_positive_epsilon)
     sensitivity: Fraction = attrs.field(kw_only=True, converter=_sensitivity)
     monotone: bool = attrs.field(kw_only=True, default=False, validator=an_instance(bool))
+    _flips: ClassVar[bool] = False
 
     @sensitivity.default
     def _largest(self) -> int:
@@ -101,6 +103,15 @@ class _ChoiceByScore(Measurement[Chosen]):
     def effort(self) -> Effort:
         """A choice among all candidates."""
         return Effort(600 + self._candidates)
+
+    def events(self) -> tuple[ChoiceEvent]:
+        """The choice."""
+        return (self._event(self.epsilon, 1),)
+
+    def _event(self, epsilon: Fraction, times: int) -> ChoiceEvent:
+        return ChoiceEvent(
+            self._flips, epsilon, self.sensitivity, self.monotone, self._candidates, times
+        )
 
     @property
     def _candidates(self) -> int:
@@ -185,6 +196,8 @@ class PermuteAndFlip(_SingleChoice):
     Args: as `ExponentialMechanism`.
     """
 
+    _flips: ClassVar[bool] = True
+
     def _law(self, scores: Any, rate: Fraction) -> PermuteAndFlipLaw:
         return PermuteAndFlipLaw(scores, rate)
 
@@ -229,6 +242,10 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
             monotone=self.monotone,
         ).privacy_map(d_in, measure)
         return total([each] * self.k, each.measure)
+
+    def events(self) -> tuple[ChoiceEvent]:
+        """As many choices."""
+        return (self._event(self.epsilon / self.k, self.k),)
 
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is one of the indices."""

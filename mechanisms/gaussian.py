@@ -11,6 +11,7 @@ from mechanisms.sampling.laws import DiscreteGaussian
 from mechanisms.sampling.noise_curves import gaussian_curve, moves_one_number
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
+from queryable.events.laws import GaussianEvent, Sensitivity
 from queryable.losses import FDP, GDP, ZCDP, Dominated, Loss, Measure
 from queryable.losses.conversions import discrete_gaussian_to_gdp
 from queryable.losses.numbers import Number, natural, positive
@@ -105,6 +106,10 @@ class Gaussian(Measurement[NoisyInt | NoisyArray]):
     def answer_unit(self) -> Fraction | None:
         """The step of the statistic."""
         return self.statistic.step
+
+    def events(self) -> tuple[GaussianEvent]:
+        """The noise, with the statistic's sensitivities."""
+        return (GaussianEvent(self.variance, Sensitivity.of(self.statistic)),)
 
     def added_noise(self) -> Noise:
         """Discrete Gaussian noise of the same variance on each coordinate."""

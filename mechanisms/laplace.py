@@ -11,6 +11,7 @@ from mechanisms.sampling.laws import DiscreteLaplace
 from mechanisms.sampling.noise_curves import laplace_curve, moves_one_number
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
 from queryable.effort import Effort
+from queryable.events.laws import LaplaceEvent, Sensitivity
 from queryable.losses import FDP, Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import Number, positive
@@ -86,6 +87,10 @@ class Laplace(Measurement[NoisyInt | NoisyArray]):
     def answer_unit(self) -> Fraction | None:
         """The step of the statistic."""
         return self.statistic.step
+
+    def events(self) -> tuple[LaplaceEvent]:
+        """The noise, with the statistic's sensitivities."""
+        return (LaplaceEvent(self.scale, Sensitivity.of(self.statistic)),)
 
     def added_noise(self) -> Noise:
         """Discrete Laplace noise of the same scale on each coordinate."""

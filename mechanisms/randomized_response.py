@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from mechanisms.sampling.laws import TruthfulAnswer
+from queryable.events.laws import ResponseEvent
 from queryable.losses import ApproxDP, Loss, PureDP
 from queryable.losses.conversions import log_up
 from queryable.losses.fields import read_delta
@@ -90,6 +91,10 @@ class RandomizedResponse(Measurement["bool | Revealed"]):
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is the bit, which no first coin reveals."""
         return of is None and not self.delta
+
+    def events(self) -> tuple[ResponseEvent]:
+        """The coins."""
+        return (ResponseEvent(self.epsilon, self.odds, self.delta),)
 
     def release(self, dataset: Any, coins: Coins) -> bool | Revealed:
         """The bit, its negation, or with probability delta `Revealed(bit)`."""

@@ -6,6 +6,8 @@ class does not, the default below holds. All of them depend on public facts alon
 * `public_name`, a property: the name in trees and ledgers. Default: the name of the class.
 * `guarantee()`: a `Guarantee`, the texts of `explain`. Default: the docstring's Privacy section.
 * `added_noise()`: a `Noise`, where the answer is a number plus noise. Default: unknown.
+* `events()`: the `Event`s that it draws from in all, for one record; None, if all that is stated
+  is a loss. Default: None.
 * `answer_unit`, a rational: what one unit of the answer stands for in the units of the column; None
   if the estimate is no multiple of one number. Default: 1.
 * `right_from(questions, missed)`: from which distance to its threshold on the first answers of a
@@ -46,6 +48,7 @@ from typing import Any
 from queryable.answers.noisy import Noise
 from queryable.effort import Effort
 from queryable.errors import QueryError
+from queryable.events.laws import Event
 from queryable.losses import Loss
 from queryable.mechanism import InteractiveMechanism
 from queryable.randomness.coins import ChildId
@@ -112,6 +115,18 @@ def added_noise(mechanism: Any) -> Noise | None:
         return None
     noise: Noise | None = _called(mechanism, "added_noise", None)
     return noise
+
+
+def events(mechanism: Any) -> tuple[Event, ...] | None:
+    """What it draws from in all, for one record; None where that is not stated."""
+    if not isinstance(mechanism, InteractiveMechanism):
+        return None
+    try:
+        stated = _called(mechanism, "events", None)
+    except Exception:  # of a mechanism of the user's own
+        return None
+    known = isinstance(stated, tuple) and all(isinstance(each, Event) for each in stated)
+    return stated if known else None
 
 
 def answer_unit(mechanism: Any) -> Fraction | None:

@@ -31,6 +31,7 @@ FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
 # optional dependencies
 EXTRAS = {"duckdb", "ibis", "matplotlib", "openpyxl", "psycopg", "sqlglot", "tqdm", "typer"}
+EXTRAS |= {"dp_accounting"}
 SERVER = {
     "jinja2",
     "starlette",
@@ -55,8 +56,9 @@ FLOORS = {
     folder: tuple(places.split())
     for folder, places in {
         "queryable": (
-            "errors lazily wording effort faults losses data randomness answers streams mechanism "
-            "receipts statistics messages optional conversation ex_post postprocessing view "
+            "errors lazily wording effort faults losses events data "
+            "randomness answers streams mechanism receipts statistics messages optional "
+            "conversation ex_post postprocessing view "
             "checks running display verbs handle audit installed rehearsal"
         ),
         "queryable.audit": (

@@ -30,6 +30,7 @@ from mechanisms.counters.questions import Span
 from mechanisms.counters.sums import GaussianSum, LaplaceSum
 from mechanisms.privacy_maps import with_zcdp
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
+from queryable.events.laws import GaussianEvent, LaplaceEvent, Sensitivity
 from queryable.losses import ZCDP, Loss, Measure, PureDP
 from queryable.losses.conversions import discrete_laplace_to_zcdp
 from queryable.losses.numbers import natural, shown
@@ -159,6 +160,16 @@ class TreeCounter(Counter[TreeState]):
         width = levels * self.counted.l1 * self.records(d_in)
         scale = levels * self.unit
         return with_zcdp(converted, lambda: discrete_laplace_to_zcdp(width, scale), measure)
+
+    def events(self) -> tuple[GaussianEvent] | tuple[LaplaceEvent] | None:
+        """The noise of each level; None without a horizon."""
+        if self.horizon is None:
+            return None
+        times = self.horizon.bit_length()
+        moved = Sensitivity.of(self.counted, self.records(1))
+        if self.laplace:
+            return (LaplaceEvent(times * self.unit, moved, times),)
+        return (GaussianEvent(times * self.unit, moved, times),)
 
     @property
     def reach(self) -> int | None:

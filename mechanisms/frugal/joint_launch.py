@@ -10,6 +10,7 @@ from mechanisms.frugal.combined import Combined
 from mechanisms.gaussian import Gaussian
 from queryable.answers.noisy import NoisyArray, NoisyInt
 from queryable.effort import Effort
+from queryable.events.laws import GaussianEvent
 from queryable.losses import ZCDP
 from queryable.mechanism import Measurement
 from queryable.randomness.coins import Coins
@@ -52,6 +53,10 @@ class GaussiansTogether(Measurement[tuple[NoisyInt | NoisyArray, ...]]):
     def has_number(self, of: str | int | None) -> bool:
         """No: every part answers an array."""
         return False
+
+    def events(self) -> tuple[GaussianEvent, ...]:
+        """The noise of each part."""
+        return tuple(event for each in self.parts for event in each.events())
 
     def release(self, dataset: Any, coins: Coins) -> tuple[NoisyInt | NoisyArray, ...]:
         """The answer of each part."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from io import StringIO
-from typing import Any, TextIO, overload
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 import attrs
 
@@ -27,14 +27,18 @@ from queryable.display.nodes import (
     receipt_of,
 )
 from queryable.display.spreadsheet import as_csv, as_html, float_up
+from queryable.events.written import exactly
 from queryable.losses import Loss, Report
 from queryable.losses.numbers import whole
 from queryable.optional import full_name, one_line, public_name
-from queryable.receipts import own_loss
+from queryable.receipts import Receipt, own_loss
 from queryable.running.log import Log, Path, Record, Shape
 from queryable.running.telling import Tells
 from queryable.view import Exchange
 from queryable.wording.quoting import quoted
+
+if TYPE_CHECKING:
+    from queryable.events.charges import Events
 
 
 @attrs.frozen
@@ -54,6 +58,7 @@ class LedgerRow:
         total: the loss that the compositor reports after the launch; None as for `loss`.
             Of an answer of a person, `loss` is the cost that it states, for one record.
         outcome: "charged", "refused" (not charged, no data read) or "failed" (charged).
+        receipt: what ran, and at how many records it was charged; None as for `loss`.
     """
 
     sequence: int
@@ -65,11 +70,12 @@ class LedgerRow:
     loss: Loss | None
     total: Report | None
     outcome: str
+    receipt: Receipt | None = attrs.field(default=None, repr=False, eq=False)
 
     def as_record(self) -> dict[str, Any]:
         """Return the row as plain values, as in JSON; numbers of losses are exact strings."""
-        record = attrs.asdict(self, recurse=False)
-        losses = {name: _exactly(record[name]) for name in ("claim", "loss", "total")}
+        record = attrs.asdict(self, recurse=False, filter=lambda field, _: field.name != "receipt")
+        losses = {name: exactly(record[name]) for name in ("claim", "loss", "total")}
         return {**record, "path": list(self.path), **losses}
 
     def as_flat_record(self) -> dict[str, Any]:
@@ -140,6 +146,16 @@ class LedgerRows(Sequence[LedgerRow]):
             text = json.dumps(row.as_record(), indent=indent).replace("\n", margin)
             file.write(f"{between if place else ''}{margin}{text}")
         file.write("]" if indent is None or not len(self) else "\n]")
+
+    def to_events(self) -> "Events":
+        """Return the charges for other people's accountants: law, sensitivity, noise, d_in, loss.
+
+        `to_events().to_json()` has the schema of docs/ledgers.md, and `to_events().to_dp_events()`
+        the events of `dp_accounting`.
+        """
+        from queryable.display.charged import events_of
+
+        return events_of(self)
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows by column, all of one length; what a row has not is None."""
@@ -262,8 +278,9 @@ class _Rows(Sequence[LedgerRow]):
             self._last = last = entry, *names, receipt.claim
         _, mechanism, asked, claim = last
         asked, total = f"{asked} {about_of(receipt)}".rstrip(), receipt.account.total()
+        charged = receipt.charged
         return LedgerRow(
-            number, entry.path, name, mechanism, asked, claim, receipt.charged, total, CHARGED
+            number, entry.path, name, mechanism, asked, claim, charged, total, CHARGED, receipt
         )
 
 
@@ -292,6 +309,7 @@ def row_of(sequence: int, name: str | None, exchange: Exchange) -> LedgerRow:
         None if receipt is None else receipt.charged,
         None if receipt is None else receipt.account.total(),
         outcome_of(exchange.answer),
+        receipt,
     )
 
 
@@ -309,20 +327,3 @@ def _numbers(report: Report | None) -> list[tuple[str, Fraction]]:
         return []
     values = attrs.asdict(report, recurse=False)  # type: ignore[arg-type]
     return [(name, value) for name, value in values.items() if isinstance(value, Fraction)]
-
-
-def _exactly(value: Any) -> Any:
-    """Return a loss as its measure and parameters, with every number as an exact string."""
-    match value:
-        case Fraction():
-            return str(value)
-        case tuple() | list():
-            return [_exactly(each) for each in value]
-        case Mapping():
-            return {str(key): _exactly(each) for key, each in value.items()}
-        case None | bool() | int() | str():
-            return value
-    if attrs.has(type(value)):
-        fields = attrs.asdict(value, recurse=False, filter=lambda field, _: bool(field.repr))
-        return {"measure": type(value).__name__} | {n: _exactly(each) for n, each in fields.items()}
-    return str(value)

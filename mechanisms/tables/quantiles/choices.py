@@ -33,6 +33,7 @@ from queryable.answers.released import Released
 from queryable.answers.values import Value, array_of
 from queryable.data.cells import Array
 from queryable.effort import Effort
+from queryable.events.laws import ChoiceEvent
 from queryable.losses import Loss, Measure, PureDP, total
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import Number, natural, shown
@@ -294,6 +295,20 @@ class PrivateQuantiles(Measurement[Released]):
         """The epsilons of the draws for one level: the estimate, the lower and the upper end."""
         each = self.epsilon / len(self.counts.several_levels)
         return (each,) if self.confidence is None else (each * _ESTIMATE, each * _END, each * _END)
+
+    def events(self) -> tuple[ChoiceEvent, ...] | None:
+        """The draws for all levels; None with groups, whose draws share what a unit moves."""
+        if self.counts.by:
+            return None
+        found = []
+        for level in self.counts.several_levels:
+            brackets = Brackets(level, len(self.counts.grid))
+            moved = brackets.sensitivity * Fraction(self.counts.contribution.l1)
+            for place, share in enumerate(self._shares):  # `middle` moves by twice as much
+                size = moved if place else 2 * moved
+                many = brackets.candidates + (1 if place else 0)
+                found.append(ChoiceEvent(False, share, size, False, many))
+        return tuple(found)
 
     @property
     def effort(self) -> Effort:

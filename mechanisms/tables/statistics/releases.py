@@ -26,6 +26,7 @@ from queryable.answers.released import Released
 from queryable.checks.scales import scale_for
 from queryable.data.cells import Array
 from queryable.errors import QueryError
+from queryable.events.laws import GaussianEvent, LaplaceEvent
 from queryable.losses import (
     FDP,
     GDP,
@@ -268,6 +269,10 @@ class Release(Measurement[Released]):
     def answer_unit(self) -> Fraction | None:
         """The step of the statistic."""
         return self.statistic.step
+
+    def events(self) -> tuple[GaussianEvent] | tuple[LaplaceEvent]:
+        """As for the mechanism."""
+        return self.mechanism.events()
 
     def added_noise(self) -> Noise:
         """As for the mechanism: the noise of the integers that the estimate is computed from."""

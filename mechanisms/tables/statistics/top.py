@@ -21,6 +21,7 @@ from queryable.answers.evidence import Evidence
 from queryable.answers.released import Released
 from queryable.answers.values import Value, array_of
 from queryable.effort import Effort
+from queryable.events.laws import ChoiceEvent
 from queryable.losses import Loss, Measure
 from queryable.losses.fields import read_positive_epsilon
 from queryable.losses.numbers import Number, natural
@@ -147,6 +148,10 @@ class PrivateTop(Measurement[Released]):
     def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
         """As for `choice`."""
         return self.choice.privacy_map(d_in, measure)
+
+    def events(self) -> tuple[ChoiceEvent]:
+        """As for `choice`."""
+        return self.choice.events()
 
     @property
     def effort(self) -> Effort:
