@@ -16,6 +16,7 @@
 #   make docs    build the site in build/site; to read it: python -m http.server -d build/site
 #   make claims  bring the generated parts of docs/claims.md up to date
 #   make texts   add a text of each new tag of the codec, which a test keeps readable
+#   make vectors  write the conformance vectors anew: docs/vectors.md
 #   make api     write tests/api.txt, the public names and signatures, anew
 #   make dist    build the release in dist, and try it out where the sources are not; needs a network;
 #                without bills of materials: BILLS=no
@@ -33,7 +34,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all mutants check format bench figure2 house notebooks docs claims texts recipes api dist clean
+.PHONY: help demo demo-spark test test-slow test-all mutants check format bench figure2 house notebooks docs claims texts vectors recipes api dist clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -85,6 +86,9 @@ claims: $(VENV)/.installed-test
 
 texts: $(VENV)/.installed-test
 	@$(BIN)/python -m tests.unit.curator.codec.test_schema
+
+vectors: $(VENV)/.installed-test
+	@$(BIN)/python -m tests.vectors.generate
 
 recipes: $(VENV)/.installed-test
 	@PYTHONPATH=. $(BIN)/python tests/test_recipes.py
