@@ -90,13 +90,21 @@ class Flight:
 
 
 class Moments:
-    """The present moment of a running tree, its log, and its journal if it has one."""
+    """The present moment of a running tree, its log, and its journal if it has one.
+
+    Attributes:
+        given: the data that it was started on, for checks of their owner.
+        fed: the messages of the data's owner, each with the number of exchanges before it. A
+            mechanism that is no compositor may keep no batches, so they are not kept for it.
+    """
 
     mechanism: InteractiveMechanism[Any]
+    given: Any
     _now: Moment | Flight
 
     def __init__(self) -> None:
         self.log = Log()
+        self.fed: list[tuple[int, Query]] = []
         self.journal: Journal | None = None
         self._reports: dict[Path, tuple[Any, Exchange]] = {}
         """What `PrivacyLossQuery` was answered at a path, in the state that it is told for."""
@@ -158,6 +166,15 @@ class Moments:
         self.log.add_poll(told, count, polls)
         self._now = Moment(now.state, now.coins, count, polls + 1, now.names, now.named, now.blocks)
         return told.answer
+
+    def grew(
+        self, before: Moment, message: Query, state: Any, coins: Coins, blocks: Blocks
+    ) -> None:
+        """Put the state after a message of the data's owner in place."""
+        now = before
+        self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named, blocks)
+        if self.mechanism.converses:
+            self.fed.append((now.exchanges + now.polls, message))
 
     def _answered(
         self, flight: Flight, state: Any, told: tuple[Exchange, ...]
