@@ -61,7 +61,10 @@ FLOORS = {
         ),
         "queryable.audit": (
             "views beliefs divergences concentrated objectives statistical worst_case claims "
-            "verdict methods auditing games histories laws picture"
+            "verdict methods auditing games histories laws picture rows"
+        ),
+        "queryable.audit.rows": (
+            "forms extremes listed arrays columns frames units choosing of_data neighbours"
         ),
         "mechanisms": (
             "privacy_maps sampling additive thresholds exponential gaussian laplace "

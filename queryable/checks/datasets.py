@@ -88,6 +88,14 @@ class Described(Growing):
         """
         raise TypeError(f"{type(self).__name__} does not give its records")
 
+    def neighbouring(self) -> Any:
+        """Its form, a `queryable.audit.rows.forms.Form`, of which an audit makes neighbours.
+
+        Raises:
+            TypeError: it has none.
+        """
+        raise TypeError(f"{type(self).__name__} gives no neighbours of its data")
+
 
 def layout_of(dataset: Any) -> str:
     """The columns of a dataset with their types, in words; empty if there are none. Public."""
