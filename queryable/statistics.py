@@ -283,9 +283,10 @@ class Bit:
         Raises:
             MechanismFault: the evaluation failed; the curator gets the details.
         """
-        return watched(
+        bit: bool = watched(
             self, dataset, lambda: touching_data(lambda: self._checked(self.function(dataset)))
         )
+        return bit
 
     @staticmethod
     def _checked(value: Any) -> bool:

@@ -61,7 +61,11 @@ FLOORS = {
         ),
         "queryable.audit": (
             "views beliefs divergences concentrated objectives statistical worst_case claims "
-            "verdict methods auditing games histories laws picture rows"
+            "verdict methods auditing rows neighbours games histories laws picture"
+        ),
+        "queryable.audit.neighbours": (
+            "findings readings movements tapes shifts exact courses leaves recording judged wishes "
+            "again report checking"
         ),
         "queryable.audit.rows": (
             "forms extremes listed arrays columns frames units choosing of_data neighbours"

@@ -94,8 +94,8 @@ class Moments:
 
     Attributes:
         given: the data that it was started on, for checks of their owner.
-        fed: the messages of the data's owner, each with the number of exchanges before it. A
-            mechanism that is no compositor may keep no batches, so they are not kept for it.
+        batches: how many messages of the data's owner have come.
+        fed: these messages, each with the number of exchanges before it; None unless they are kept.
     """
 
     mechanism: InteractiveMechanism[Any]
@@ -104,7 +104,8 @@ class Moments:
 
     def __init__(self) -> None:
         self.log = Log()
-        self.fed: list[tuple[int, Query]] = []
+        self.batches = 0
+        self.fed: list[tuple[int, Query]] | None = None
         self.journal: Journal | None = None
         self._reports: dict[Path, tuple[Any, Exchange]] = {}
         """What `PrivacyLossQuery` was answered at a path, in the state that it is told for."""
@@ -173,7 +174,8 @@ class Moments:
         """Put the state after a message of the data's owner in place."""
         now = before
         self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named, blocks)
-        if self.mechanism.converses:
+        self.batches += 1
+        if self.fed is not None:
             self.fed.append((now.exchanges + now.polls, message))
 
     def _answered(

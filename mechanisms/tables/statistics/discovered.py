@@ -338,7 +338,7 @@ class PrivateKeys(Measurement[ReleasedKeys]):
         batches = touching_data(
             lambda: watched(self.keys, dataset, lambda: self.keys.found(dataset))
         )
-        with closing(batches):  # type: ignore[type-var]  # a generator
+        with closing(batches):  # a generator
             while (batch := touching_data(lambda: next(batches, None))) is not None:
                 noisy = added(batch.counts, np.asarray(coins.draw(self.noise, len(batch.counts))))
                 places = places_shown(noisy, self.threshold)

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from queryable.audit.neighbours.courses import Message
+from queryable.audit.neighbours.courses import Told
 from queryable.audit.neighbours.findings import Example, Findings, Worst
 from queryable.audit.neighbours.judged import Judged, Judgement, is_own
 from queryable.audit.neighbours.leaves import (
@@ -66,7 +66,7 @@ class Again:
         example: Example,
         findings: Findings,
         judged: Judged,
-        replaced: dict[int, Message] | None = None,
+        replaced: dict[int, Told] | None = None,
     ) -> None:
         self._recording, self._dataset = recording, dataset
         self._distance, self._example, self._findings = distance, example, findings
@@ -98,13 +98,18 @@ class Again:
     def _read_ahead(self) -> None:
         """Let a data set read once for all statistics of the analysis."""
         own = self._recording.course.dataset
-        asked = (each for held in self._recording.held for leaf in held.leaves for each in
-                 leaf.readings if each.dataset is own)
+        asked = (
+            each
+            for held in self._recording.held
+            for leaf in held.leaves
+            for each in leaf.readings
+            if each.dataset is own
+        )
         wanted = {id(each.what): each.what for each in asked}
         statistics = [each for each in wanted.values() if isinstance(each, IntegerStatistic)]
         read_ahead(self._dataset, statistics)
 
-    def _held(self, held: Held, message: Message, state: Any) -> Held:
+    def _held(self, held: Held, message: Told, state: Any) -> Held:
         self._left = list(held.leaves)
         course = self._recording.course
         return hold(course, message, self._dataset, state, held.coins, self._observe)
@@ -161,9 +166,7 @@ class Again:
             return outcome, raised
         return self._forced(leaf, outcome)
 
-    def _remember(
-        self, leaf: Leaf, state: Any, differs: str | None, judgement: Judgement
-    ) -> None:
+    def _remember(self, leaf: Leaf, state: Any, differs: str | None, judgement: Judgement) -> None:
         """Note what is compared when everything was held."""
         if judgement.shift is not None:
             self._lost.append((leaf.path, judgement.shift))

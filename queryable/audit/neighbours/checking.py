@@ -10,18 +10,18 @@ from typing import Any
 import attrs
 
 from queryable.audit.neighbours.again import Again
-from queryable.audit.neighbours.courses import Course, Message
+from queryable.audit.neighbours.courses import Recalled, Told
 from queryable.audit.neighbours.findings import Example, Findings
 from queryable.audit.neighbours.judged import Judged
 from queryable.audit.neighbours.movements import Distance
 from queryable.audit.neighbours.recording import Recording, recorded
 from queryable.audit.neighbours.report import NeighbourReport
-from queryable.audit.rows import Neighbour, neighbours_of
 from queryable.audit.neighbours.wishes import wishes
+from queryable.audit.rows import Neighbour, neighbours_of
+from queryable.audit.rows.of_data import form_of_data
 from queryable.checks.datasets import protected
 from queryable.data.cells import count_records
-from queryable.data.rows import take
-from queryable.losses.numbers import natural
+from queryable.losses.numbers import at_least_one, natural
 from queryable.messages import Update
 from queryable.wording.quoting import quoted
 
@@ -29,7 +29,7 @@ _FEW = 3
 
 
 def on_neighbours(
-    queryable: Any, neighbours: int | Iterable[Any] = 1000, *, seed: int = 0
+    queryable: Any, neighbours: int | Iterable[Any] = 1000, *, d_in: int = 1, seed: int = 0
 ) -> NeighbourReport:
     """Hold the analysis of a queryable again on neighbours of its data, and compare.
 
@@ -47,11 +47,14 @@ def on_neighbours(
     Args:
         queryable: the owner's, of the root of the tree.
         neighbours: how many neighbours are made (`queryable.audit.rows`), or the neighbours:
-            `Neighbour`s, or data sets in the form of the data that differ in one record.
+            `Neighbour`s, or data sets in the form of the data.
+        d_in: in how many records or privacy units each of them differs, added or removed. A
+            substitution is 2.
         seed: of the neighbours that are made, and of noise that is not kept.
 
     Raises:
-        HandleError: it is an analyst's queryable, or that of a child.
+        HandleError: it is an analyst's queryable, or that of a child; or its data have grown and
+            the batches were not kept (`keep_batches`).
         TypeError: no neighbours can be made of data of this form.
 
     Examples:
@@ -67,16 +70,20 @@ def on_neighbours(
         >>> report.holds, report.smallest.ratio
         (False, 1.4)
     """
-    course = Course.of(queryable)
+    course = Recalled.of(queryable)
     findings = Findings()
     recording = recorded(course, seed)
     judged = Judged(recording, findings)
     for place, data in _parts(recording):
         _alike(recording, place, data, findings, judged)
-    tried = 0
-    for place, each in _chosen(recording, neighbours, seed):
+    tried, d_in = 0, at_least_one(d_in, "d_in")
+    for place, each in _chosen(recording, neighbours, d_in, seed):
         tried += 1
-        _hold(recording, place, each, findings, judged)
+        way = (each.added > 0) - (each.removed > 0)
+        example = Example(each.removed, each.added, each.reason, each.difference)
+        dataset, replaced = _with(recording, place, each.data)
+        distance = Distance(d_in, way)
+        Again(recording, dataset, distance, example, findings, judged, replaced).hold()
     count, renewed = len(course.messages), recording.renewed
     return NeighbourReport.of(findings, neighbours=tried, messages=count, renewed=renewed)
 
@@ -90,7 +97,7 @@ def _parts(recording: Recording) -> Iterator[tuple[int, Any]]:
 
 
 def _chosen(
-    recording: Recording, neighbours: int | Iterable[Any], seed: int
+    recording: Recording, neighbours: int | Iterable[Any], d_in: int, seed: int
 ) -> Iterator[tuple[int, Neighbour]]:
     """The neighbours, each with the place of the message whose data differ."""
     if not isinstance(neighbours, int) or isinstance(neighbours, bool):
@@ -106,49 +113,37 @@ def _chosen(
     for turn, (place, data) in enumerate(parts):
         share = number // len(parts) + (turn < number % len(parts))
         if share:
-            made = neighbours_of(data, share, constants=wanted, seed=seed)
+            made = neighbours_of(data, share, d_in=d_in, constants=wanted, seed=seed)
             yield from ((place, each) for each in made)
 
 
 def _neighbour(dataset: Any, given: Any) -> Neighbour:
-    """A data set as a neighbour in one record."""
+    """A data set as a neighbour."""
     if isinstance(given, Neighbour):
         return given
     try:
         longer = count_records(given) - count_records(dataset)
     except (TypeError, ValueError):
         longer = 0
-    removed, added = int(longer <= 0), int(longer >= 0)
-    return Neighbour(given, removed, added, "given", "a data set that was given")
+    return Neighbour(given, max(-longer, 0), max(longer, 0), "", "a data set that was given")
 
 
-def _hold(
-    recording: Recording, place: int, each: Neighbour, findings: Findings, judged: Judged
-) -> None:
-    """Hold the analysis on one neighbour."""
-    distance = Distance(each.removed, each.added)
-    example = Example(each.removed, each.added, each.reason, each.difference)
-    dataset, replaced = _with(recording, place, each.data)
-    Again(recording, dataset, distance, example, findings, judged, replaced).hold()
-
-
-def _alike(
-    recording: Recording, place: int, data: Any, findings: Findings, judged: Judged
-) -> None:
+def _alike(recording: Recording, place: int, data: Any, findings: Findings, judged: Judged) -> None:
     """Hold the analysis on none of the rows of one part, and on few."""
     try:
-        count = count_records(data)
-        fewer = [(take(data, range(most)), most) for most in (0, _FEW) if most < count]
-    except (TypeError, ValueError):
-        findings.leave_out("outcomes on few rows", "rows cannot be taken out of data of this form")
+        form = form_of_data(data)
+    except TypeError as error:
+        findings.leave_out("what happens on few rows", str(error))
         return
-    for rows, most in fewer:
-        example = Example(count - most, 0, "", f"the first {most} rows" if most else "no rows")
-        dataset, replaced = _with(recording, place, rows)
-        Again(recording, dataset, None, example, findings, judged, replaced).hold()
+    for most in (0, _FEW):
+        if most < form.count:
+            rows = form.edited(range(most, form.count), ())
+            example = Example(form.count - most, 0, "", f"only {most} rows" if most else "no rows")
+            dataset, replaced = _with(recording, place, rows)
+            Again(recording, dataset, None, example, findings, judged, replaced).hold()
 
 
-def _with(recording: Recording, place: int, data: Any) -> tuple[Any, dict[int, Message]]:
+def _with(recording: Recording, place: int, data: Any) -> tuple[Any, dict[int, Told]]:
     """The data of the start, and the messages that differ, if one part is replaced."""
     course = recording.course
     if place == 0:

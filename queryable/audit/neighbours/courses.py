@@ -1,6 +1,6 @@
 """The course of an analysis: its data, and every message with its answer, from the log of a root.
 
-Does not know what is done with it. The log has no polls beyond the last thousand; they read no data.
+Does not know what is done with it. The log may lack polls, which read no data.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from queryable.running.root import MemoryRoot
 
 
 @attrs.frozen(eq=False)
-class Message:
+class Told:
     """A message, and the answer that the log has; a message of the data's owner has none."""
 
     path: tuple[ChildId, ...]
@@ -35,7 +35,7 @@ class Message:
 
 
 @attrs.frozen(eq=False)
-class Course:
+class Recalled:
     """An analysis.
 
     Attributes:
@@ -46,24 +46,23 @@ class Course:
 
     mechanism: InteractiveMechanism[Any]
     dataset: Any = attrs.field(repr=False)
-    messages: tuple[Message, ...] = attrs.field(repr=False)
+    messages: tuple[Told, ...] = attrs.field(repr=False)
     coins: Coins = attrs.field(repr=False)
     runs: Compositor = attrs.field(repr=False)
 
     @classmethod
-    def of(cls, queryable: Any) -> "Course":
+    def of(cls, queryable: Any) -> "Recalled":
         """The analysis so far.
 
         Raises:
-            HandleError: it is not the handle of a root in this process.
+            HandleError: it is not the handle of a root in this process, or its batches were not
+                kept.
         """
-        root = getattr(queryable, "_root", None)
-        if not isinstance(queryable, Queryable) or not isinstance(root, MemoryRoot):
-            raise HandleError("give the owner's Queryable: an analyst's handle has no data")
-        if queryable._path:
-            raise HandleError("give the root's Queryable: a child's analysis is a part of it")
+        root = _root_of(queryable)
+        if root.batches != len(root.fed or ()):
+            raise HandleError("call keep_batches(queryable) before the first batch that it is fed")
         told = _merged(root)
-        opening = Message((), None, without_receipts(root.opening))
+        opening = Told((), None, without_receipts(root.opening))
         runs = run_as_root(root.mechanism)
         return cls(root.mechanism, root.given, (opening, *told), root.coins, runs)
 
@@ -74,14 +73,37 @@ class Course:
         return tuple(place for place, each in told if isinstance(each.query, Update))
 
 
-def _merged(root: MemoryRoot) -> Iterator[Message]:
-    fed = list(root.fed)
+def keep_batches(queryable: Any) -> None:
+    """Keep the batches that a queryable is fed from now on, so that `on_neighbours` has them.
+
+    They take memory. An analysis of data that do not grow needs no call.
+
+    Raises:
+        HandleError: it is an analyst's queryable, or that of a child, or has got batches before.
+    """
+    root = _root_of(queryable)
+    if root.batches:
+        raise HandleError("call keep_batches before the first batch: earlier ones are not there")
+    root.fed = []
+
+
+def _root_of(queryable: Any) -> MemoryRoot:
+    root = getattr(queryable, "_root", None)
+    if not isinstance(queryable, Queryable) or not isinstance(root, MemoryRoot):
+        raise HandleError("give the owner's Queryable: an analyst's handle has no data")
+    if queryable._path:
+        raise HandleError("give the root's Queryable: a child's analysis is a part of it")
+    return root
+
+
+def _merged(root: MemoryRoot) -> Iterator[Told]:
+    fed = list(root.fed or ())
     for number, exchange in root.record()[0].numbered():
         while fed and fed[0][0] <= number:
-            yield Message((), fed.pop(0)[1])
-        yield Message(exchange.path, exchange.query, without_receipts(exchange.answer))
+            yield Told((), fed.pop(0)[1])
+        yield Told(exchange.path, exchange.query, without_receipts(exchange.answer))
     for _, message in fed:
-        yield Message((), message)
+        yield Told((), message)
 
 
 _NUMBERS = 8
@@ -98,11 +120,11 @@ class Tosses:
         seed: of the other coins.
     """
 
-    def __init__(self, course: Course, seed: int) -> None:
+    def __init__(self, course: Recalled, seed: int) -> None:
         self._coins, self._runs = course.coins, course.runs
         self._fresh, self._ahead = SeededCoins(seed), 0
 
-    def of(self, place: int, message: Message) -> Iterator[tuple[Coins, int | None]]:
+    def of(self, place: int, message: Told) -> Iterator[tuple[Coins, int | None]]:
         """Coins for the message at a place; the number is for `take`."""
         coins = self._coins
         if isinstance(coins, SealedCoins):
@@ -120,7 +142,7 @@ class Tosses:
             fresh = self._fresh.spawn("fresh", further).spawn(ROOT, place)
             yield coins_of(self._runs, fresh, 0), None
 
-    def take(self, message: Message, ahead: int | None) -> None:
+    def take(self, message: Told, ahead: int | None) -> None:
         """Go on after a message, with the number of the coins that gave its answer."""
         if ahead is not None:
             self._ahead = ahead  # messages that were wrong are not in the log

@@ -10,7 +10,7 @@ otherwise, theorems and tests say that what they read covers what they lose.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from queryable.audit.neighbours.courses import Message
+from queryable.audit.neighbours.courses import Told
 from queryable.audit.neighbours.exact import exact_law
 from queryable.audit.neighbours.findings import Findings
 from queryable.audit.neighbours.leaves import Leaf, hold, run_leaf, same_answer
@@ -20,7 +20,7 @@ from queryable.audit.neighbours.movements import (
     moved_entries,
     named,
 )
-from queryable.audit.neighbours.readings import Counted, Failure, Reader, Reading
+from queryable.audit.neighbours.readings import CountedKeys, Failure, Reader, Reading
 from queryable.audit.neighbours.recording import Recording
 from queryable.audit.neighbours.shifts import (
     Shift,
@@ -44,7 +44,7 @@ Note = Callable[[str, Any, str, float, bool, str], None]
 
 _OURS = frozenset({"queryable", "mechanisms", "composition", "curator"})
 _EXACT = 3
-"""How often the exact law of one leaf is computed: on neighbours whose change is the largest so far."""
+"""How often the exact law of one leaf is computed, on neighbours with ever larger changes."""
 
 
 class Judgement(NamedTuple):
@@ -118,7 +118,9 @@ class Judged:
             note(*_about(leaf), "outcome", float("inf"), True, differs)
         return _NOTHING
 
-    def _noted(self, leaf: Leaf, shift: Shift, distance: Distance, note: Note) -> None:
+    def _noted(self, leaf: Leaf, shift: Shift | None, distance: Distance, note: Note) -> None:
+        if shift is None:
+            return
         try:
             claim = leaf.mechanism.privacy_map(distance.d_in)
         except Exception:
@@ -186,7 +188,7 @@ class Judged:
         recording = self._recording
         course, last = recording.course, recording.held[-1]
         if course.mechanism.reports_loss:
-            asked = Message((), PrivacyLossQuery(d_in))
+            asked = Told((), PrivacyLossQuery(d_in))
             told = hold(course, asked, course.dataset, last.state, SeededCoins(0), _unasked)
             if isinstance(told.answer, Loss):
                 yield (), "privacy_loss", told.answer
@@ -211,7 +213,7 @@ def claim_of(mechanism: Any, d_in: int) -> Loss | None:
 
 
 def is_own(mechanism: Any) -> bool:
-    """Whether a mechanism is the user's own: no theorem and no test of these packages is about it."""
+    """Whether a mechanism is the user's own, so that no test of these packages is about it."""
     return type(mechanism).__module__.partition(".")[0] not in _OURS
 
 
@@ -230,7 +232,7 @@ def _moved(before: Sequence[Reading], after: Sequence[Reading]) -> tuple[int, li
     for one, other in zip(before, after, strict=False):
         if isinstance(one.value, Failure) or isinstance(other.value, Failure):
             continue
-        if isinstance(one.value, Counted):
+        if isinstance(one.value, CountedKeys):
             size += one.value.counts != other.value.counts
             continue
         size += sum(map(abs, moved_entries(one.value, other.value)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from queryable.audit.neighbours.courses import Course, Message
+from queryable.audit.neighbours.courses import Recalled, Told
 from queryable.audit.neighbours.readings import Reading, in_short
 from queryable.audit.neighbours.tapes import Draw
 from queryable.audit.views.keys import hashable
@@ -63,7 +63,7 @@ class Held:
         wrong: the text of its `QueryError`; None if it was right.
     """
 
-    message: Message
+    message: Told
     coins: Coins
     leaves: tuple[Leaf, ...]
     state: Any
@@ -89,7 +89,7 @@ class ObservedRun(Run):
 
 
 def hold(
-    course: Course, message: Message, dataset: Any, state: Any, coins: Coins, observe: Observe
+    course: Recalled, message: Told, dataset: Any, state: Any, coins: Coins, observe: Observe
 ) -> Held:
     """Hold the conversation about a message on a data set. The result has no leaves.
 

@@ -7,26 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from queryable.audit.neighbours.readings import Counted, Failure, Reading
+from queryable.audit.neighbours.readings import CountedKeys, Failure, Reading
 from queryable.losses.numbers import exact
 from queryable.statistics import Bit, IntegerStatistic
 
 
 class Distance(NamedTuple):
-    """How the data differ: units removed and added; None where they are no neighbours."""
+    """How data differ from the owner's.
 
-    removed: int
-    added: int
+    Attributes:
+        d_in: in how many units.
+        way: 1 if units were only added, -1 if they were only removed, else 0.
+    """
 
-    @property
-    def d_in(self) -> int:
-        """How many units differ."""
-        return self.removed + self.added
-
-    @property
-    def way(self) -> int:
-        """1 if units were only added, -1 if they were only removed, else 0."""
-        return 0 if self.removed and self.added else 1 if self.added else -1 if self.removed else 0
+    d_in: int
+    way: int
 
 
 class Movement(NamedTuple):
@@ -62,7 +57,7 @@ def movements(
         yield Movement("outcome", inf, True, f"it fails on the {which} data alone ({cause.cause})")
     if any(failed) or distance is None or isinstance(reading.what, Bit):
         return
-    if isinstance(before, Counted):
+    if isinstance(before, CountedKeys):
         yield from _of_keys(before, after, reading.what, distance)
     elif isinstance(reading.what, IntegerStatistic):
         yield from _of_entries(before, after, reading.what, distance, per)
@@ -117,13 +112,13 @@ def _of_entries(
     way = {"up": 1, "down": -1}.get(what.monotone or "", 0) * distance.way
     if way and any(each * way < 0 for each in moved):
         declared = f'monotone="{what.monotone}" is declared'
-        change = "added" if distance.added else "removed"
+        change = "added" if distance.way > 0 else "removed"
         other = "lowered" if min(each * way for each in moved) * way < 0 else "raised"
         text = f"an entry is {other} as a record is {change}; {declared}"
         yield Movement("monotone", inf, True, text)
 
 
-def _of_keys(before: Counted, after: Any, what: Any, distance: Distance) -> Iterator[Movement]:
+def _of_keys(before: CountedKeys, after: Any, what: Any, distance: Distance) -> Iterator[Movement]:
     one, other = before.counts, after.counts
     moved = {key: other.get(key, 0) - one.get(key, 0) for key in {*one, *other}}
     moves = [abs(each) for each in moved.values() if each]

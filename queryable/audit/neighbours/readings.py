@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     value: Any
 
 
-class Counted(NamedTuple):
+class CountedKeys(NamedTuple):
     """Keys that were found, in the pieces in which a mechanism reads them."""
 
     pieces: tuple[Any, ...]
@@ -104,12 +104,12 @@ def given(value: Any) -> Any:
     """
     if isinstance(value, Failure):
         raise MechanismFault
-    if isinstance(value, Counted):
+    if isinstance(value, CountedKeys):
         return _pieces(value)
     return value
 
 
-def _pieces(found: Counted) -> Iterator[Any]:
+def _pieces(found: CountedKeys) -> Iterator[Any]:
     yield from found.pieces
 
 
@@ -118,7 +118,7 @@ def _evaluated(what: Any, evaluate: Callable[[], Any]) -> Any:
         try:
             if isinstance(what, IntegerStatistic | Bit):
                 return evaluate()
-            return touching_data(lambda: Counted(tuple(map(_kept, evaluate()))))
+            return touching_data(lambda: CountedKeys(tuple(map(_kept, evaluate()))))
         except MechanismFault:
             pass
     for fault in faults:

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from queryable.audit.neighbours.courses import Course, Message, Tosses
+from queryable.audit.neighbours.courses import Recalled, Told, Tosses
 from queryable.audit.neighbours.leaves import Held, Leaf, hold, run_leaf, same_answer
 from queryable.audit.neighbours.readings import Reader
 from queryable.audit.neighbours.shifts import shifted
@@ -29,12 +29,12 @@ class Recording:
         renewed: how many messages have another answer than their log.
     """
 
-    course: Course
+    course: Recalled
     held: tuple[Held, ...]
     renewed: int
 
 
-def recorded(course: Course, seed: int) -> Recording:
+def recorded(course: Recalled, seed: int) -> Recording:
     """Hold an analysis again on its own data."""
     tosses, memory = Tosses(course, seed), dict[Any, Any]()
     found: list[Held] = []
@@ -49,8 +49,8 @@ def recorded(course: Course, seed: int) -> Recording:
 
 
 def _with_its_answer(
-    course: Course,
-    message: Message,
+    course: Recalled,
+    message: Told,
     state: Any,
     tosses: Tosses,
     place: int,
@@ -84,8 +84,8 @@ def _draws(held: Held) -> tuple[Draw, ...]:
 
 
 def _held(
-    course: Course,
-    message: Message,
+    course: Recalled,
+    message: Told,
     state: Any,
     coins: Coins,
     memory: dict[Any, Any],
@@ -106,7 +106,7 @@ def _held(
 
 
 def _shifted(
-    course: Course, message: Message, state: Any, held: Held, memory: dict[Any, Any]
+    course: Recalled, message: Told, state: Any, held: Held, memory: dict[Any, Any]
 ) -> Held | None:
     """The message with shifted noise, so that its answer is the logged one."""
     latest = [held]

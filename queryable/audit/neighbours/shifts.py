@@ -89,8 +89,11 @@ def sum_of(shifts: Iterable[Shift]) -> Shift:
 def shift_of(before: Sequence[Draw], after: Sequence[Draw]) -> Shift:
     """What draws lose in place of others."""
     pairs = zip(before, after, strict=True)
-    moved = [b - a for one, other in pairs for a, b in
-             zip(_integers(one.value), _integers(other.value), strict=True)]
+    moved = [
+        b - a
+        for one, other in pairs
+        for a, b in zip(_integers(one.value), _integers(other.value), strict=True)
+    ]
     return _lost(before, moved)
 
 

@@ -85,9 +85,10 @@ def same_law(one: Law[Any], other: Law[Any]) -> bool:
         return True
     if type(one) is not type(other):
         return False
-    if not attrs.has(type(one)):
+    kind: Any = type(one)
+    if not attrs.has(kind):
         return bool(one == other)
-    fields = [field.name for field in attrs.fields(type(one))]
+    fields = [field.name for field in attrs.fields(kind)]
     return all(_same(getattr(one, name), getattr(other, name)) for name in fields)
 
 

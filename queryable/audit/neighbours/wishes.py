@@ -1,4 +1,4 @@
-"""Constants of the questions of an analysis: rows with such cells are where claims tend to break."""
+"""Constants of the questions of an analysis: claims tend to break at rows with such cells."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
