@@ -88,8 +88,11 @@ class Described(Growing):
         """
         raise TypeError(f"{type(self).__name__} does not give its records")
 
-    def neighbouring(self) -> Any:
+    def neighbouring(self, batch: Any = None) -> Any:
         """Its form, a `queryable.audit.rows.forms.Form`, of which an audit makes neighbours.
+
+        Args:
+            batch: a batch that may be appended, whose form is wanted instead.
 
         Raises:
             TypeError: it has none.

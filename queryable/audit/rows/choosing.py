@@ -44,17 +44,27 @@ class Change:
         return self.name is not None and self.name == other.name
 
 
-def changes(
-    form: Form, unit: Name | None, columns: Sequence[Name], constants: Sequence[Any], coins: Coins
-) -> Iterator[Change]:
-    """Changes without end, the promising ones first; none if nothing can be changed.
+@attrs.frozen
+class Looked:
+    """What the choice looks at.
 
     Args:
         unit: the column of the privacy unit; None if each record is one.
         columns: those whose cells are changed.
         constants: bounds and other constants of the analysis, whose neighbourhood is tried.
+        elsewhere: cells of units that have records in other data; these are left alone.
     """
-    chosen = _Chosen(form, unit, columns, told_apart(around(constants)), coins)
+
+    form: Form
+    unit: Name | None
+    columns: Sequence[Name]
+    constants: Sequence[Any]
+    elsewhere: Sequence[Any] = ()
+
+
+def changes(looked: Looked, coins: Coins) -> Iterator[Change]:
+    """Changes without end, the promising ones first; none if nothing can be changed."""
+    chosen = _Chosen(looked, coins)
     yield from _in_turns(chosen.themes())
     while chosen.may_change:
         yield from chosen.removed_at_random()
@@ -62,22 +72,17 @@ def changes(
 
 
 class _Chosen:
-    """What the choice looks at."""
+    """The choice."""
 
-    def __init__(
-        self,
-        form: Form,
-        unit: Name | None,
-        columns: Sequence[Name],
-        constants: Sequence[Any],
-        coins: Coins,
-    ) -> None:
+    def __init__(self, looked: Looked, coins: Coins) -> None:
+        form, unit, elsewhere = looked.form, looked.unit, looked.elsewhere
         self.form, self.unit, self._coins = form, unit, coins
-        self.units = units_of(form, unit)
+        self.units = units_of(form, unit, elsewhere)
         self.owner = owners(self.units)
-        self._names = [] if unit is None else list(islice(new_units(form, unit), 32))
+        self._names = [] if unit is None else list(islice(new_units(form, unit, elsewhere), 32))
         self._turn = count()
-        self.columns = [name for name in columns if unit is None or name != unit]
+        self.columns = [name for name in looked.columns if unit is None or name != unit]
+        constants = told_apart(around(looked.constants))
         self.constants = {name: self._admitted(name, constants) for name in self.columns}
         self.extremes = {name: self._admitted(name, EXTREMES) for name in self.columns}
         bound = 2 * form.heavy if form.heavy is not None else heaviest(self.units)

@@ -65,6 +65,9 @@ class Form(ABC):
     def edited(self, removed: Sequence[int], added: Sequence[AddedRecord]) -> Any:
         """The data set without some of its records and with others, in the same form."""
 
+    def discard(self, data: Any) -> None:  # noqa: B027 (most leave nothing behind)
+        """Delete what `edited` has written for this result, if it is a file."""
+
 
 class InMemory(Form):
     """Records in memory: parts of them can be taken, made and joined."""

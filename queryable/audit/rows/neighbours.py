@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from queryable.audit.rows.choosing import Change, changes, shown
+from queryable.audit.rows.choosing import Change, Looked, changes, shown
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 from queryable.audit.rows.of_data import form_of_data
 from queryable.losses.numbers import natural
@@ -43,6 +43,7 @@ def neighbours_of(
     unit: Name | None = None,
     columns: Sequence[Name] = (),
     constants: Sequence[Any] = (),
+    beside: Sequence[Any] = (),
     seed: int = 0,
 ) -> Iterator[Neighbour]:
     """Neighbours of a data set, chosen where claims tend to break, then at random.
@@ -52,7 +53,8 @@ def neighbours_of(
     other cells: missing, infinite, very large, texts with quotation marks, next to a constant.
 
     Of data that grow, this is about the data that they began with, or about one batch: give the
-    batch, and feed the neighbour in its place.
+    batch, and the other data as `beside`; then feed the neighbour in its place. A neighbour of a
+    batch that is a file is there until the next one is asked for.
 
     Args:
         data: a list, an array, a dict of columns, a frame or a `Table`, or a form of one.
@@ -62,6 +64,8 @@ def neighbours_of(
             a unit.
         columns: those whose cells are changed; by default all.
         constants: bounds, keys and thresholds of the analysis.
+        beside: what a batch is fed to, and other batches. A table among them says how files are read,
+            and a privacy unit that has records there is left alone.
         seed: of the random choices. Equal seeds give equal neighbours.
 
     Raises:
@@ -74,15 +78,18 @@ def neighbours_of(
         ...     print(each.data, "|", each.reason)
         [47, 62] | without the first record
         [31, 47] | without a record with the largest
-        [31, 47, 62, 50] | with at a constant: 50
+        [31, 47, 62, 50] | with a record at a constant: 50
     """
     number, d_in = natural(number, "number"), natural(d_in, "d_in")
-    form = form_of_data(data)
+    form = form_of_data(data, beside)
     unit = form.unit if unit is None else unit
+    others = [] if unit is None else [form_of_data(each, beside) for each in beside]
+    elsewhere = [cell for each in others for cell in each.values(unit)]
     for name in (*columns, *(() if unit is None else (unit,))):
         if name not in form.names:
             raise ValueError(f"there is no column {name!r}; there are: {_listed(form.names)}")
-    found = changes(form, unit, columns or form.names, constants, SeededCoins(seed))
+    looked = Looked(form, unit, columns or form.names, constants, elsewhere)
+    found = changes(looked, SeededCoins(seed))
     return _made(form, islice(_distinct(found, d_in), number))
 
 
@@ -90,12 +97,14 @@ def _made(form: Form, found: Iterator[list[Change]]) -> Iterator[Neighbour]:
     for several in found:
         removed = [place for each in several for place in each.removed]
         added = [row for each in several for row in each.added]
+        data = form.edited(removed, added)
         yield Neighbour(
-            form.edited(removed, added),
+            data,
             *(len(removed), len(added)),
             "; ".join(each.reason for each in several),
             _difference(form, removed, added),
         )
+        form.discard(data)
 
 
 def _distinct(found: Iterator[Change], d_in: int) -> Iterator[list[Change]]:

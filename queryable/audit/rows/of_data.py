@@ -1,5 +1,6 @@
 """The form of a data set, by its class. Imports no library of frames."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from queryable.data.cells import masked_arrays
 from queryable.data.growing import snapshot
 
 
-def form_of_data(data: Any) -> Form:
-    """The form of a data set; itself if it is one.
+def form_of_data(data: Any, beside: Sequence[Any] = ()) -> Form:
+    """The form of a data set, or of a batch; itself if it is one.
+
+    Args:
+        beside: what a batch is fed to: a table among these knows how its batches are read.
 
     Raises:
         TypeError: its records are not known.
@@ -23,10 +27,11 @@ def form_of_data(data: Any) -> Form:
     data = snapshot(data)
     if isinstance(data, Form):
         return data
-    if isinstance(data, Described):
-        found = data.neighbouring()
+    tables = [each for each in (data, *map(snapshot, beside)) if isinstance(each, Described)]
+    if tables:
+        found = tables[0].neighbouring(None if tables[0] is data else data)
         if not isinstance(found, Form):
-            raise TypeError(f"neighbouring() of a {type(data).__name__} gave no form")
+            raise TypeError(f"neighbouring() of a {type(tables[0]).__name__} gave no form")
         return found
     return in_memory(data)
 

@@ -13,15 +13,19 @@ from queryable.audit.rows.forms import Form, Name
 from queryable.data.keys import key_of
 
 
-def units_of(form: Form, unit: Name | None) -> list[list[int]]:
-    """The places of each unit's records; without a unit each record is one."""
+def units_of(form: Form, unit: Name | None, elsewhere: Sequence[Any] = ()) -> list[list[int]]:
+    """The places of each unit's records; without a unit each record is one.
+
+    Args:
+        elsewhere: cells of units that have records in other data; these are left out.
+    """
     if unit is None:
         return [[place] for place in range(form.count)]
     by_key: dict[Hashable, list[int]] = {}
     for place, cell in enumerate(form.values(unit)):
         if (key := key_of(cell)) is not None:
             by_key.setdefault(key, []).append(place)
-    alike: dict[Hashable, int] = {}
+    alike: dict[Hashable, int] = dict.fromkeys(map(likeness, map(key_of, elsewhere)), 1)
     for key in by_key:
         alike[likeness(key)] = alike.get(likeness(key), 0) + 1
     return [places for key, places in by_key.items() if alike[likeness(key)] == 1]
@@ -38,10 +42,11 @@ def likeness(key: Hashable) -> Hashable:
         return text
 
 
-def new_units(form: Form, unit: Name) -> Iterator[Any]:
-    """Cells that name units which are not in the data, the strange ones among them."""
-    taken = {likeness(key_of(cell)) for cell in form.values(unit)}
-    numbers = (cell for cell in form.values(unit) if type(cell) in (int, float))
+def new_units(form: Form, unit: Name, elsewhere: Sequence[Any] = ()) -> Iterator[Any]:
+    """Cells that name units which are not in the data, nor elsewhere, strange ones among them."""
+    there = [*form.values(unit), *elsewhere]
+    taken = {likeness(key_of(cell)) for cell in there}
+    numbers = (cell for cell in there if type(cell) in (int, float))
     largest = max((cell for cell in numbers if abs(cell) < 2**30), default=0)
     plain: list[Any] = [int(largest) + step for step in range(1, 9)]
     for cell in (*plain, *(f"new {number}" for number in range(8)), *EXTREMES):
