@@ -71,10 +71,12 @@ class DatabaseForm(Form):
         return rows_of(self._backend, statement, schema)
 
     def read(self, name: Name) -> Sequence[Any]:
-        """The cells of a column, as the database gives them."""
-        cell = self._dialect.named(str(name))
-        statement = f"SELECT {cell} FROM {self._named} ORDER BY {self._number}"
-        return [value for (value,) in self._fetch(statement, {str(name): self._schema[name]})]
+        """The cells of a column; of times the text, since some are beyond Python's."""
+        cell, kind = self._dialect.named(str(name)), self._schema[name]
+        if self._table.columns[name].name in ("date", "timestamp", "instant"):
+            cell, kind = f"CAST({cell} AS {self._dialect.type_of('VARCHAR')})", "string"
+        statement = f"SELECT {cell} AS cell FROM {self._named} ORDER BY {self._number}"
+        return [value for (value,) in self._fetch(statement, {"cell": kind})]
 
     def admits(self, name: Name, cell: Any) -> bool:
         """Whether the cell is a constant of the column's type."""
@@ -93,6 +95,8 @@ class DatabaseForm(Form):
             if not self._schema[name].nullable:
                 raise TypeError(f"column {name!r} has no missing cells")
             return self._typed(name, "NULL")
+        if self._backend.name == "sqlite" and is_missing(cell):
+            raise TypeError("SQLite has no NaN")
         kind = self._table.columns[name]
         return self._typed(name, self._dialect.literal(kind, _in_steps(kind, cell)).text)
 

@@ -64,8 +64,8 @@ def neighbours_of(
             a unit.
         columns: those whose cells are changed; by default all.
         constants: bounds, keys and thresholds of the analysis.
-        beside: what a batch is fed to, and other batches. A table among them says how files are read,
-            and a privacy unit that has records there is left alone.
+        beside: what a batch is fed to, and other batches. A table among them says how files are
+            read, and a privacy unit that has records there is left alone.
         seed: of the random choices. Equal seeds give equal neighbours.
 
     Raises:
