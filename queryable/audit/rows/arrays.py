@@ -67,7 +67,7 @@ class ArrayForm(InMemory):
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")  # of a time with a zone
             if dtype.kind in "US":
-                return np.array([cell if dtype.kind == "U" else _bytes(cell)])
+                return np.array([_of(cell, str if dtype.kind == "U" else bytes)])
             made = np.zeros(1, dtype)
             made[0] = cell
         return made
@@ -108,7 +108,7 @@ class ArrayForm(InMemory):
         return join(parts)
 
 
-def _bytes(cell: Any) -> Any:
-    if not isinstance(cell, bytes):
-        raise TypeError("no bytes")
+def _of(cell: Any, kind: type) -> Any:
+    if not isinstance(cell, kind):
+        raise TypeError(f"no {kind.__name__}")
     return cell

@@ -35,7 +35,7 @@ TOTAL = Statistic(total, l1=10, l2=10, monotone="up")
 
 @attrs.frozen
 class Total(Measurement[Any]):
-    """A sum with noise. `copies`: how many answers; `scale`: of the noise; `wrong`: what is done."""
+    """A sum with noise of a scale: several copies of it, or a mean."""
 
     scale: int = 20
     copies: int = 1
