@@ -9,20 +9,20 @@ import pytest
 
 import curator
 from composition import FiltCon
-from mechanisms import Count, Gaussian, Histogram, Laplace, SparseVector, Table, column
+from mechanisms import Count, ExponentialMechanism, Histogram, Laplace, SparseVector, Table, column
 from mechanisms.linear_queries import LATTICE, Weighted
-from mechanisms.sampling.laws import DiscreteLaplace
+from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import (
-    HandleError,
     InteractiveMechanism,
+    Measurement,
     MechanismFault,
     PureDP,
     Queryable,
-    QueryRefusedError,
     UnknownQueryError,
 )
 from queryable.audit import keep_batches, on_neighbours
 from queryable.audit.rows import Neighbour
+from queryable.errors import HandleError
 from queryable.randomness.coins import SYSTEM, SeededCoins
 from queryable.randomness.laws import Bernoulli
 from queryable.statistics import Statistic
@@ -41,20 +41,20 @@ OLD = Statistic(old, l1=1, l2=1, monotone="up")
 
 @pytest.mark.parametrize("coins", [SYSTEM, SeededCoins(4)])
 def test_the_answers_of_the_log_come_out(coins: Any) -> None:
-    """Numbers by shifted noise, choices by other coins; seeded coins by their numbers."""
+    """Numbers by shifted noise, choices by other coins; seeded coins by their numbers.
+
+    A choice of two at odds near 1 does not come out in 32 tries once in 10^8.
+    """
     table = Queryable(FiltCon(PureDP(9)), dict(COLUMNS), coins=coins, allow_seeded=True)
     table.launch(Laplace(Count(column("age") >= 47), epsilon=1))
     with suppress(UnknownQueryError):
         table.ask("a message that is not in the log")
     table.launch(Laplace(Histogram("clinic", ["a", "b"]), epsilon=1))
-    search = table.launch(SparseVector(3, epsilon=1, cutoff=2))
-    for age in (30, 50):
-        with suppress(QueryRefusedError):
-            search.ask(Count(column("age") < age))
+    table.launch(ExponentialMechanism(Histogram("clinic", ["a", "b"]), epsilon="1/10"))
     report = on_neighbours(table, 5)
     assert report.holds, report
     assert report.renewed == 0
-    assert (report.messages, report.neighbours) == (6, 5)
+    assert (report.messages, report.neighbours) == (4, 5)
 
 
 def test_the_answers_of_a_ledger_come_out() -> None:
@@ -69,10 +69,10 @@ def test_the_answers_of_a_ledger_come_out() -> None:
 
 def test_nothing_is_charged_and_the_view_stays() -> None:
     table = counts()
-    before, seen = table.privacy_loss(), tuple(table.view)
+    seen, losses = len(table.view), table.privacy_loss()
     on_neighbours(table, 3)
-    assert tuple(table.view) == seen
-    assert table.privacy_loss() == before
+    assert len(table.view) == seen + 1  # the report above
+    assert table.privacy_loss() == losses
 
 
 def test_analysts_and_children_are_refused() -> None:
@@ -125,7 +125,7 @@ def test_neighbours_that_are_given_are_tried() -> None:
 
 @attrs.frozen
 class Responses(InteractiveMechanism[Any]):
-    """Says of each question whether its bit is set, by a coin of some odds. Reads the data itself."""
+    """Says once whether the number of records is odd, by a coin. It reads the data itself."""
 
     odds: Any
 
@@ -209,16 +209,16 @@ def test_records_count_though_units_are_protected() -> None:
     rows = Statistic(lambda data: len(data.column_values("age")), l1=1, l2=1)
     child.launch(Laplace(rows, epsilon=1))
     report = on_neighbours(root, 6)
-    assert report.smallest is not None
-    assert report.smallest.ratio == 3  # the heaviest unit has three rows
+    found = [each for each in report.broken if each.measure == "l1"]
+    assert max(each.ratio for each in found) == 3  # the heaviest unit has three rows
 
 
 def test_losses_at_two_records() -> None:
     table = Queryable(FiltCon(PureDP(9)), AGES)
     table.launch(Laplace(OLD, epsilon=1))
-    report = on_neighbours(table, 20, d_in=2)
-    assert report.holds, report
-    assert report.ratio == 1
+    assert on_neighbours(table, 20, d_in=2).holds
+    assert on_neighbours(table, [[31, 18, 75]], d_in=2).ratio == 1
+    assert on_neighbours(table, [[31, 18, 75]]).ratio == 2
 
 
 def test_the_page_says_what_it_is() -> None:
@@ -234,14 +234,18 @@ def test_the_page_says_what_it_is() -> None:
     assert str(on_neighbours(table, [[*AGES, 3]])).startswith("No claim is exceeded on 1 neighbour")
 
 
+@attrs.frozen
+class Pure(Measurement[int]):
+    """Gaussian noise, which is not purely private, with a claim in PureDP."""
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(9 * d_in)
+
+    def release(self, dataset: Any, coins: Any) -> int:
+        return int(OLD(dataset)) + int(coins.draw(DiscreteGaussian(81)))
+
+
 def test_gaussian_noise_is_not_pure() -> None:
-    """A claim in another measure than the noise has is never within it."""
-
-    @attrs.frozen
-    class Pure(Gaussian):
-        def privacy_map(self, d_in: int, measure: Any = None) -> PureDP:
-            return PureDP(d_in)
-
     table = Queryable(FiltCon(PureDP(9)), AGES)
-    table.launch(Pure(OLD, scale=9))
+    table.launch(Pure())
     assert "noise" in {each.measure for each in on_neighbours(table, 5).broken}
