@@ -38,6 +38,8 @@ class CsvForm(Form):
         sources: the files. reading: the options by which the table reads them.
     """
 
+    most = 100
+
     def __init__(self, sources: Sources, reading: Mapping[str, Any]) -> None:
         self._paths = sources.paths
         given = {name: reading[name] for name in _FORMAT if name in reading}
@@ -77,7 +79,7 @@ class CsvForm(Form):
         place = self._places[str(name)]
         missing = ("", *self._format.null_values)
         texts = (each.cells[place] if each.cells else "" for each in self._records)
-        return [None if text in missing else _number(text) for text in texts]
+        return [None if text in missing else number_of(text) for text in texts]
 
     def admits(self, name: Name, cell: Any) -> bool:
         """Whether the cell has a text, which the file can hold."""
@@ -154,7 +156,8 @@ class CsvForm(Form):
         discard_folder(data)
 
 
-def _number(text: str) -> Any:
+def number_of(text: str) -> Any:
+    """The number that a text writes, as Python reads it; otherwise the text."""
     try:
         return int(text) if text.isascii() else text
     except ValueError:

@@ -28,6 +28,13 @@ class ReopenedForm(Form):
         self.names: tuple[Name, ...] = tuple(self._names)
         self.unit = None if table.unit is None else table.unit.column
         self.heavy = None if table.unit is None else table.unit.max_rows
+        self.most = source.most
+
+    def quicker(self) -> Form:
+        """The rows that the table has read."""
+        from mechanisms.tables.neighbours.parts import PartsForm
+
+        return PartsForm(self._table)
 
     def read(self, name: Name) -> Sequence[Any]:
         """The cells of a column, as its source has them."""

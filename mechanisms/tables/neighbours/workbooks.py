@@ -23,6 +23,8 @@ class WorkbookForm(Form):
         path: the file. sheet: the name of the sheet; None if it is the only one.
     """
 
+    most = 100
+
     def __init__(self, path: str | Path, sheet: str | None) -> None:
         self._head, *self._rows = sheet_rows(path, sheet)
         self._title = self._head[0].parent.title
