@@ -16,7 +16,7 @@ from mechanisms.tables.engines.files.csv_files import CsvFile, csv_files
 from mechanisms.tables.engines.files.csv_lines import Lines
 from mechanisms.tables.engines.files.encodings import decode_file, opened
 from mechanisms.tables.engines.files.opening import Sources
-from mechanisms.tables.neighbours.reopening import discard_folder, in_new_folder
+from mechanisms.tables.neighbours.written import discard_folder, in_new_folder, number_of
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 
 _FORMAT = ("separator", "sep", "quote", "encoding", "null_values")
@@ -154,18 +154,6 @@ class CsvForm(Form):
     def discard(self, data: Any) -> None:
         """Delete the folder of the new files."""
         discard_folder(data)
-
-
-def number_of(text: str) -> Any:
-    """The number that a text writes, as Python reads it; otherwise the text."""
-    try:
-        return int(text) if text.isascii() else text
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _text(cell: Any) -> str | None:

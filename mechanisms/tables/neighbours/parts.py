@@ -14,7 +14,7 @@ from mechanisms.tables.engines.duckdb.in_order import InOrder, in_order
 from mechanisms.tables.engines.duckdb.parts import Part
 from mechanisms.tables.engines.protocol import interrupts
 from mechanisms.tables.engines.sql.expression import identifier
-from mechanisms.tables.neighbours.csv_records import number_of
+from mechanisms.tables.neighbours.written import number_of
 from queryable.audit.rows.forms import AddedRecord, Form, Name, same_cell
 from queryable.data.growing import growable
 from queryable.data.guarded import pass_on

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mechanisms.tables.engines.files.excel_files import column_title, sheet_rows
-from mechanisms.tables.neighbours.reopening import discard_folder, in_new_folder
+from mechanisms.tables.neighbours.written import discard_folder, in_new_folder
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 
 _DIGITS = 10**15

@@ -67,7 +67,9 @@ class ArrayForm(InMemory):
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")  # of a time with a zone
             if dtype.kind in "US":
-                return np.array([cell if dtype.kind == "U" else _bytes(cell)])
+                if not isinstance(cell, str if dtype.kind == "U" else bytes):
+                    raise TypeError("no text")
+                return np.array([cell])
             made = np.zeros(1, dtype)
             made[0] = cell
         return made
@@ -106,9 +108,3 @@ class ArrayForm(InMemory):
         """The records of all parts."""
         join: Any = np.ma.concatenate if self._masked else np.concatenate
         return join(parts)
-
-
-def _bytes(cell: Any) -> Any:
-    if not isinstance(cell, bytes):
-        raise TypeError("no bytes")
-    return cell
