@@ -64,7 +64,7 @@ FLOORS = {
             "verdict methods auditing rows neighbours games histories laws picture"
         ),
         "queryable.audit.neighbours": (
-            "findings readings movements tapes shifts exact courses leaves recording judged wishes "
+            "findings readings movements tapes shifts exact courses leaves recording streams judged wishes "
             "again report checking"
         ),
         "queryable.audit.rows": (

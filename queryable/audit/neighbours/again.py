@@ -35,7 +35,6 @@ from queryable.conversation import LOST, Moved, Pass, Start
 from queryable.data.ahead import read_ahead
 from queryable.randomness.coins import Coins
 from queryable.statistics import IntegerStatistic
-from queryable.streams.levels import UserLevel
 
 
 @attrs.define(eq=False)
@@ -91,9 +90,10 @@ class Again:
             return
         for own in self._own.values():
             if own.size or own.differs is not None:
-                given = own.start, own.rows, own.size, own.differs, self._distance, self._note
+                distance = self._at(own.start) or self._distance
+                given = own.start, own.rows, own.size, own.differs, distance, self._note
                 self._judged.law(*given, own.queries)
-        self._judged.account(self._lost, self._distance.d_in, self._note)
+        self._judged.account(self._lost, self._distance, self._note)
 
     def _read_ahead(self) -> None:
         """Let a data set read once for all statistics of the analysis."""
@@ -154,10 +154,11 @@ class Again:
                 differs = "it answers otherwise with the same noise"
         elif roll.differs or watcher.unlike:
             differs = roll.differs or "it evaluates other statistics"
-        if self._distance is None:
+        distance = self._at(leaf)
+        if distance is None:
             return self._of_others(leaf, outcome, raised)
         judgement = self._judged.leaf(
-            leaf, state, watcher.readings, differs, self._memory, self._distance, self._note
+            leaf, state, watcher.readings, differs, self._memory, distance, self._note
         )
         self._remember(leaf, state, differs, judgement)
         if judgement.outcome is not None:
@@ -192,13 +193,15 @@ class Again:
             return leaf.outcome, leaf.raised
         return Moved(outcome.state, leaf.outcome.answer), None
 
+    def _at(self, leaf: Leaf) -> Distance | None:
+        """The distance of what a leaf counts."""
+        return self._distance and self._distance.at(leaf.mechanism, self._judged.blocks(leaf.path))
+
     def _compare(self, leaf: Leaf, watcher: Substitute) -> None:
-        per = 1
-        if isinstance(level := getattr(leaf.mechanism, "neighbours", None), UserLevel):
-            per = level.max_records
+        distance = self._at(leaf)
         for before, now in zip(leaf.readings, watcher.readings, strict=False):
             self._findings.readings += 1
-            for each in movements(before, now.value, self._distance, per):
+            for each in movements(before, now.value, distance):
                 self._note(named(before.what), leaf.path, *each)
 
     def _note(

@@ -4,7 +4,8 @@ Responsible for which neighbours are tried. `recording` holds the analysis on it
 on one neighbour.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import attrs
@@ -16,8 +17,10 @@ from queryable.audit.neighbours.judged import Judged
 from queryable.audit.neighbours.movements import Distance
 from queryable.audit.neighbours.recording import Recording, recorded
 from queryable.audit.neighbours.report import NeighbourReport
+from queryable.audit.neighbours.streams import unit_column, without_units
 from queryable.audit.neighbours.wishes import wishes
 from queryable.audit.rows import Neighbour, neighbours_of
+from queryable.audit.rows.forms import Form
 from queryable.audit.rows.of_data import form_of_data
 from queryable.checks.datasets import protected
 from queryable.data.cells import count_records
@@ -74,15 +77,12 @@ def on_neighbours(
     findings = Findings()
     recording = recorded(course, seed)
     judged = Judged(recording, findings)
-    for place, data in _parts(recording):
-        _alike(recording, place, data, findings, judged)
-    tried, d_in = 0, at_least_one(d_in, "d_in")
-    for place, each in _chosen(recording, neighbours, d_in, seed):
+    parts = [*_parts(recording)]
+    for place, data in parts:
+        _alike(recording, place, _form(data, parts, findings), findings, judged)
+    tried = 0
+    for example, distance, dataset, replaced in _tried(recording, neighbours, d_in, seed):
         tried += 1
-        way = (each.added > 0) - (each.removed > 0)
-        example = Example(each.removed, each.added, each.reason, each.difference)
-        dataset, replaced = _with(recording, place, each.data)
-        distance = Distance(d_in, way)
         Again(recording, dataset, distance, example, findings, judged, replaced).hold()
     count, renewed = len(course.messages), recording.renewed
     return NeighbourReport.of(findings, neighbours=tried, messages=count, renewed=renewed)
@@ -96,25 +96,52 @@ def _parts(recording: Recording) -> Iterator[tuple[int, Any]]:
         yield place, course.messages[place].query.records
 
 
-def _chosen(
+Tried = tuple[Example, Distance, Any, dict[int, Told]]
+
+
+def _tried(
     recording: Recording, neighbours: int | Iterable[Any], d_in: int, seed: int
-) -> Iterator[tuple[int, Neighbour]]:
-    """The neighbours, each with the place of the message whose data differ."""
+) -> Iterator[Tried]:
+    """What differs, how far, the data of the start, and the messages that differ."""
+    at_least_one(d_in, "d_in")
     if not isinstance(neighbours, int) or isinstance(neighbours, bool):
         if isinstance(neighbours, bool) or not isinstance(neighbours, Iterable):
             raise TypeError(
                 f"neighbours is {quoted(neighbours)}; it should be how many, or a list of data sets"
             )
-        dataset = recording.course.dataset
-        yield from ((0, _neighbour(dataset, each)) for each in neighbours)
+        for each in neighbours:
+            yield _one(recording, 0, _neighbour(recording.course.dataset, each), d_in)
         return
-    number, parts = natural(neighbours, "neighbours"), [*_parts(recording)]
+    number, parts, unit = natural(neighbours, "neighbours"), [*_parts(recording)], None
+    if len(parts) > 1 and (unit := unit_column(recording)) is not None and d_in == 1:
+        for example, data in islice(without_units(parts, unit), number):
+            number -= 1
+            replaced = [_with(recording, place, each) for place, each in data.items()]
+            messages = {place: told for _, by in replaced for place, told in by.items()}
+            start = protected(data[0]) if 0 in data else recording.course.dataset
+            yield example, Distance(1, -1, example.removed), start, messages
     wanted = wishes(recording)
     for turn, (place, data) in enumerate(parts):
         share = number // len(parts) + (turn < number % len(parts))
-        if share:
-            made = neighbours_of(data, share, d_in=d_in, constants=wanted, seed=seed)
-            yield from ((place, each) for each in made)
+        if not share:
+            continue
+        beside = [each for other, each in parts if other != place]
+        known = {"unit": unit, "beside": beside} if unit is not None else {"beside": beside}
+        try:
+            made = neighbours_of(data, share, d_in=d_in, constants=wanted, seed=seed, **known)
+        except ValueError:  # a batch that has no such column
+            continue
+        for each in made:
+            example, distance, *rest = _one(recording, place, each, d_in)
+            if unit is not None:
+                distance = Distance(d_in, distance.way, each.removed + each.added)
+            yield example, distance, rest[0], rest[1]
+
+
+def _one(recording: Recording, place: int, each: Neighbour, d_in: int) -> Tried:
+    way = (each.added > 0) - (each.removed > 0)
+    example = Example(each.removed, each.added, each.reason, each.difference)
+    return example, Distance(d_in, way), *_with(recording, place, each.data)
 
 
 def _neighbour(dataset: Any, given: Any) -> Neighbour:
@@ -128,12 +155,20 @@ def _neighbour(dataset: Any, given: Any) -> Neighbour:
     return Neighbour(given, max(-longer, 0), max(longer, 0), "", "a data set that was given")
 
 
-def _alike(recording: Recording, place: int, data: Any, findings: Findings, judged: Judged) -> None:
-    """Hold the analysis on none of the rows of one part, and on few."""
+def _form(data: Any, parts: Sequence[tuple[int, Any]], findings: Findings) -> Form | None:
+    """The records of a part of the data, if they are known."""
     try:
-        form = form_of_data(data)
+        return form_of_data(data, [each for _, each in parts])
     except TypeError as error:
         findings.leave_out("what happens on few rows", str(error))
+        return None
+
+
+def _alike(
+    recording: Recording, place: int, form: Form | None, findings: Findings, judged: Judged
+) -> None:
+    """Hold the analysis on none of the rows of one part, and on few."""
+    if form is None:
         return
     for most in (0, _FEW):
         if most < form.count:

@@ -4,16 +4,22 @@ For mechanisms that read the data in another way than through statistics, or who
 numbers with noise. It is `queryable.audit.audit` on this pair of data sets.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
 
 from queryable.audit.auditing import audit
 from queryable.audit.neighbours.readings import Reader
 from queryable.data.watching import watching
-from queryable.mechanism import InteractiveMechanism
+from queryable.losses import Loss, Measure
+from queryable.mechanism import InteractiveMechanism, Measurement
 from queryable.messages import Query
+from queryable.randomness.coins import Coins, SeededCoins
 
 _MOST_VIEWS = 4_000
+_SAMPLES = 1_000
 
 
 class ExactLaw(NamedTuple):
@@ -63,4 +69,56 @@ def exact_law(
             float(each.below / each.check.bound) for each in verdict.findings if each.check.bound
         ]
         return ExactLaw(True, max(shares, default=0.0), "")
+    if not queries and _is_told_apart(mechanism, one, other, d_in):
+        why = "not within its claim, by samples of the form of its answers"
+        return ExactLaw(False, float("inf"), why)
     return ExactLaw(None, 0.0, "its law has too many outcomes")
+
+
+@attrs.frozen
+class FormOfAnswer(Measurement[Any]):
+    """The form of another mechanism's answer: keys, lengths, texts and types, without numbers."""
+
+    mechanism: InteractiveMechanism[Any]
+
+    def privacy_map(self, d_in: int, measure: Measure | None = None) -> Loss:
+        """That of the mechanism: this is postprocessing."""
+        return self.mechanism.privacy_map(d_in, measure)
+
+    def release(self, dataset: Any, coins: Coins) -> Any:
+        """The form."""
+        return form_of_answer(self.mechanism.init(dataset, coins)[1])
+
+
+def form_of_answer(answer: Any) -> Any:
+    """What an answer is, with the names of types in place of numbers."""
+    if isinstance(answer, Mapping):
+        return tuple(sorted((repr(key), form_of_answer(answer[key])) for key in answer))
+    if isinstance(answer, np.ndarray):
+        return type(answer).__name__, answer.shape
+    if isinstance(answer, tuple | list):
+        return tuple(map(form_of_answer, answer))
+    if isinstance(answer, set | frozenset):
+        return tuple(sorted(map(repr, answer)))
+    if isinstance(answer, str | bool | bytes):
+        return answer
+    return type(answer).__name__
+
+
+def _is_told_apart(mechanism: InteractiveMechanism[Any], one: Any, other: Any, d_in: int) -> bool:
+    """Whether samples of the form of the answers refute the claim: wrongly once in a million."""
+    try:
+        with watching(Reader()):
+            verdict = audit(
+                FormOfAnswer(mechanism),
+                [(one, other)],
+                d_in=d_in,
+                samples=_SAMPLES,
+                confidence="0.999999",
+                limit=1,
+                coins=SeededCoins(d_in),
+                progress=False,
+            )
+    except Exception:
+        return False
+    return verdict.refuted

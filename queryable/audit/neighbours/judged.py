@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from queryable.audit.neighbours.courses import Told
 from queryable.audit.neighbours.exact import exact_law
 from queryable.audit.neighbours.findings import Findings
-from queryable.audit.neighbours.leaves import Leaf, hold, run_leaf, same_answer
+from queryable.audit.neighbours.leaves import Leaf, hold, run_leaf, same_answer, same_outcome
 from queryable.audit.neighbours.movements import (
     Distance,
     all_moves,
@@ -38,6 +38,7 @@ from queryable.messages import Launch, Launched, PrivacyLossQuery, Query, Update
 from queryable.randomness.coins import SeededCoins
 from queryable.statistics import Bit
 from queryable.streams.blocks import LaunchOver
+from queryable.streams.levels import BlockLevel
 
 Note = Callable[[str, Any, str, float, bool, str], None]
 """Notes a finding: what, the path, the measure, the ratio, whether it is beyond, the text."""
@@ -72,6 +73,8 @@ class Judged:
         self._plain: set[int] = set()
         self._largest: dict[int, tuple[int, int]] = {}
         self._claims: dict[int, list[tuple[Any, str, Loss]]] = {}
+        named_blocks = ((path, each.neighbours) for path, each in _compositors(recording))
+        self._blocks = [(at, level) for at, level in named_blocks if isinstance(level, BlockLevel)]
 
     def leaf(
         self,
@@ -109,6 +112,10 @@ class Judged:
                     self._plain.add(id(leaf))
                 self._noted(leaf, shift, distance, note)
                 return Judgement(shift, outcome)
+            if not leaf.draws and not _answers_the_same(leaf, state, memory):
+                text = "the answer is another one, and nothing is drawn for it"
+                note(*_about(leaf), "noise", float("inf"), True, text)
+                return _NOTHING
             if is_own(leaf.mechanism):
                 self.law(leaf, state, size, differs, distance, note)
                 return _NOTHING
@@ -168,16 +175,24 @@ class Judged:
             text = f"the exact law of its answers is {found.why or 'within its claim'}"
             note(name, path, "law", found.ratio, not found.holds, text)
 
-    def account(self, lost: Sequence[tuple[Any, Shift]], d_in: int, note: Note) -> None:
+    def blocks(self, path: Any) -> BlockLevel | None:
+        """The level of the blocks that the mechanism at a path runs on; None if it runs on none."""
+        found = (level for at, level in self._blocks if path[: len(at)] == at)
+        return next(found, None)
+
+    def account(self, lost: Sequence[tuple[Any, Shift]], distance: Distance, note: Note) -> None:
         """Compare what answers lose together with what the queryables report.
 
         Privacy:
             Theorem: the largest log-ratio of independent answers is the sum of theirs, and so is
             their Renyi divergence. So no smaller sum can be claimed in PureDP or ZCDP.
         """
+        d_in = distance.d_in
         if d_in not in self._claims:
             self._claims[d_in] = list(self._claimed(d_in))
         for path, name, claim in self._claims[d_in]:
+            if distance.records is not None and path not in [at for at, _ in self._blocks]:
+                continue  # it protects records, of which others differ
             below = [shift for at, shift in lost if at[: len(path)] == path]
             share = sum_of(below).over(claim, together=True)
             if share:
@@ -194,14 +209,19 @@ class Judged:
                 yield (), "privacy_loss", told.answer
         elif (claim := claim_of(course.mechanism, d_in)) is not None:
             yield (), named(course.mechanism), claim
-        for held in recording.held:
-            query, told_of = held.message.query, held.answer
-            if isinstance(query, Launch | LaunchOver) and isinstance(told_of, Launched):
-                if told_of.child is None:
-                    continue
-                claim = claim_of(query.mechanism, d_in)
-                if claim is not None:
-                    yield (*held.message.path, told_of.child), named(query.mechanism), claim
+        for path, mechanism in _compositors(recording):
+            if path and (claim := claim_of(mechanism, d_in)) is not None:
+                yield path, named(mechanism), claim
+
+
+def _compositors(recording: Recording) -> Iterator[tuple[Any, Any]]:
+    """The mechanism of the root and those that were launched and may be asked, by their paths."""
+    yield (), recording.course.mechanism
+    for held in recording.held:
+        query, told = held.message.query, held.answer
+        launched = isinstance(query, Launch | LaunchOver) and isinstance(told, Launched)
+        if launched and told.child is not None:
+            yield (*held.message.path, told.child), query.mechanism
 
 
 def claim_of(mechanism: Any, d_in: int) -> Loss | None:
@@ -239,6 +259,13 @@ def _moved(before: Sequence[Reading], after: Sequence[Reading]) -> tuple[int, li
         if len(before) == 1 and not isinstance(one.what, Bit):
             moves = all_moves(one.value, other.value)
     return size, moves
+
+
+def _answers_the_same(leaf: Leaf, state: Any, memory: dict[Any, Any]) -> bool:
+    """Whether a leaf answers the same with the values of the neighbour."""
+    coins = Tape(leaf.coins, Roll(leaf.draws))
+    outcome, _ = run_leaf(leaf.step, leaf.mechanism, state, coins, Reader(memory))
+    return same_outcome(outcome, leaf.outcome)
 
 
 def _coupled(leaf: Leaf, state: Any, memory: dict[Any, Any]) -> tuple[Shift, Any] | None:

@@ -10,18 +10,36 @@ import numpy as np
 from queryable.audit.neighbours.readings import CountedKeys, Failure, Reading
 from queryable.losses.numbers import exact
 from queryable.statistics import Bit, IntegerStatistic
+from queryable.streams.levels import BlockLevel, UserLevel
 
 
 class Distance(NamedTuple):
     """How data differ from the owner's.
 
     Attributes:
-        d_in: in how many units.
-        way: 1 if units were only added, -1 if they were only removed, else 0.
+        d_in: in how many records, or units that the data protect.
+        way: 1 if they were only added, -1 if they were only removed, else 0.
+        records: in how many records, of streams that differ in all records of a unit; else None.
     """
 
     d_in: int
     way: int
+    records: int | None = None
+
+    def at(self, mechanism: Any, blocks: BlockLevel | None) -> "Distance":
+        """The distance of what a mechanism counts.
+
+        Args:
+            blocks: the level of the blocks that it runs on, if it does.
+        """
+        if self.records is None:
+            return self
+        level, most = getattr(mechanism, "neighbours", None), self.records
+        if isinstance(level, UserLevel):
+            most = level.max_records
+        elif blocks is not None:
+            most = blocks.max_blocks * (blocks.max_records or 1)
+        return Distance(self.d_in * min(most, self.records), self.way)
 
 
 class Movement(NamedTuple):
@@ -40,15 +58,12 @@ class Movement(NamedTuple):
     text: str
 
 
-def movements(
-    reading: Reading, after: Any, distance: Distance | None, per: int = 1
-) -> Iterator[Movement]:
+def movements(reading: Reading, after: Any, distance: Distance | None) -> Iterator[Movement]:
     """The moves of a value from one data set to the other.
 
     Args:
         after: the value on the other data set.
         distance: None if the data sets are no neighbours: then outcomes alone are compared.
-        per: how many records of a unit count where the function is declared per record.
     """
     before = reading.value
     failed = isinstance(before, Failure), isinstance(after, Failure)
@@ -60,7 +75,7 @@ def movements(
     if isinstance(before, CountedKeys):
         yield from _of_keys(before, after, reading.what, distance)
     elif isinstance(reading.what, IntegerStatistic):
-        yield from _of_entries(before, after, reading.what, distance, per)
+        yield from _of_entries(before, after, reading.what, distance)
 
 
 def moved_entries(before: Any, after: Any) -> list[int]:
@@ -91,13 +106,13 @@ def named(what: Any) -> str:
 
 
 def _of_entries(
-    before: Any, after: Any, what: IntegerStatistic, distance: Distance, per: int
+    before: Any, after: Any, what: IntegerStatistic, distance: Distance
 ) -> Iterator[Movement]:
     moved = moved_entries(before, after)
     if not moved:
         yield Movement("l1", 0.0, False, "it does not move")
         return
-    times = distance.d_in * per
+    times = distance.d_in
     sums = {
         "l1": (sum(map(abs, moved)), exact(what.l1, "l1") * times, 1),
         "l2": (sum(each * each for each in moved), exact(what.l2, "l2") * times, 2),

@@ -14,7 +14,7 @@ import attrs
 from queryable.audit.neighbours.courses import Recalled, Told, Tosses
 from queryable.audit.neighbours.leaves import Held, Leaf, hold, run_leaf, same_answer
 from queryable.audit.neighbours.readings import Reader
-from queryable.audit.neighbours.shifts import shifted
+from queryable.audit.neighbours.shifts import numbers, shifted
 from queryable.audit.neighbours.tapes import Draw, Roll, Tape
 from queryable.messages import Failed
 from queryable.randomness.coins import Coins
@@ -67,7 +67,7 @@ def _with_its_answer(
                 return again, True, None
         if first is None or first[2] is not None:
             first = held, False, None
-        if not _draws(held) or isinstance(message.answer, Failed):
+        if ahead is None and (isinstance(message.answer, Failed) or not _may_come_out(held)):
             break
     assert first is not None
     return first
@@ -77,6 +77,13 @@ def _fits(held: Held) -> bool:
     if held.message.is_owners:
         return held.wrong is None
     return held.wrong is None and same_answer(held.answer, held.message.answer)
+
+
+def _may_come_out(held: Held) -> bool:
+    """Whether other coins may lead to the logged answer: it is no number with noise."""
+    laws = [draw.law for draw in _draws(held)]
+    noisy = any(each.laplace_scale or each.gaussian_variance for each in laws)
+    return bool(laws) and not (noisy and numbers(held.answer))
 
 
 def _draws(held: Held) -> tuple[Draw, ...]:

@@ -5,11 +5,12 @@ data, the same answer comes of shifted draws, and of no others: so what the answ
 noise of this law loses at that shift.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
+import attrs
 import numpy as np
 
 from queryable.audit.neighbours.tapes import Draw
@@ -33,21 +34,57 @@ def shifted(
         draws: those that lead to `got`.
     """
     now, goal, drawn = numbers(got), numbers(wanted), _noise(draws)
-    if now is None or goal is None or drawn is None or not len(now) == len(goal) == len(drawn):
+    if not now or not goal or not drawn or len(now) != len(goal):
         return None
     gaps = [b - a for a, b in zip(now, goal, strict=True)]
-    found = _moved(draws, gaps)
-    if found is not None and is_wanted(run(found)):
-        return found
-    probe = numbers(run(_moved(draws, [Fraction(1)] * len(drawn)) or draws))
+    if len(now) == len(drawn):
+        found = _moved(draws, gaps)
+        if found is not None and is_wanted(run(found)):
+            return found
+    for by in _candidates(run, draws, now, gaps):
+        found = _moved(draws, by)
+        if found is not None and is_wanted(run(found)):
+            return found
+    return None
+
+
+def _candidates(
+    run: Callable[[Sequence[Draw]], Answer],
+    draws: Sequence[Draw],
+    now: Sequence[Fraction],
+    gaps: Sequence[Fraction],
+) -> Iterator[list[Fraction]]:
+    """Shifts of all draws that may close the gaps: found by moving them by 1, all and then each."""
+    count = len(_noise(draws) or ())
+    slopes = _slopes(run, draws, now, [Fraction(1)] * count)
+    closing = [gap / slope for gap, slope in zip(gaps, slopes, strict=True) if slope]
+    if len(closing) >= count:  # an answer may state a number twice
+        yield [Fraction(round(each)) for each in closing[:count]]
+    if len(closing) == count or count > _MOST_PROBED:
+        return
+    each_alone: list[Fraction] = []
+    for place in range(count):
+        slopes = _slopes(run, draws, now, [Fraction(place == other) for other in range(count)])
+        alone = [gap / slope for gap, slope in zip(gaps, slopes, strict=True) if slope]
+        each_alone += [Fraction(round(each)) for each in alone[:1]]
+    if len(each_alone) == count:
+        yield each_alone
+
+
+_MOST_PROBED = 16
+
+
+def _slopes(
+    run: Callable[[Sequence[Draw]], Answer],
+    draws: Sequence[Draw],
+    now: Sequence[Fraction],
+    by: Sequence[Fraction],
+) -> list[Fraction]:
+    """How far the numbers of the answer move with the draws."""
+    probe = numbers(run(_moved(draws, by) or draws))
     if probe is None or len(probe) != len(now):
-        return None
-    slopes = [b - a for a, b in zip(now, probe, strict=True)]
-    if any(gap and not slope for gap, slope in zip(gaps, slopes, strict=True)):
-        return None
-    moves = [gap / slope if gap else gap for gap, slope in zip(gaps, slopes, strict=True)]
-    found = _moved(draws, [Fraction(round(each)) for each in moves])
-    return found if found is not None and is_wanted(run(found)) else None
+        return [Fraction(0)] * len(now)
+    return [b - a for a, b in zip(now, probe, strict=True)]
 
 
 class Shift(NamedTuple):
@@ -124,7 +161,7 @@ def _share(lost: Fraction, claimed: Fraction) -> Fraction | float:
 
 
 def numbers(answer: Answer) -> list[Fraction] | None:
-    """The numbers of an answer, exactly; None if it is something else."""
+    """The numbers of an answer, exactly, also in its fields; None if it is something else."""
     if isinstance(answer, Launched):
         answer = answer.answer
     if isinstance(answer, bool | np.bool_):
@@ -135,6 +172,9 @@ def numbers(answer: Answer) -> list[Fraction] | None:
         return [Fraction(float(answer))] if isfinite(answer) else None
     if isinstance(answer, np.ndarray):
         answer = answer.ravel().tolist()
+    if attrs.has(type(answer)):
+        parts = [getattr(answer, field.name) for field in attrs.fields(type(answer)) if field.eq]
+        return [number for part in parts for number in numbers(part) or ()]
     if not isinstance(answer, tuple | list):
         return None
     found: list[Fraction] = []

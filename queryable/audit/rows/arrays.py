@@ -67,9 +67,7 @@ class ArrayForm(InMemory):
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")  # of a time with a zone
             if dtype.kind in "US":
-                if not isinstance(cell, str if dtype.kind == "U" else bytes):
-                    raise TypeError("no text")
-                return np.array([cell])
+                return np.array([_of(cell, str if dtype.kind == "U" else bytes)])
             made = np.zeros(1, dtype)
             made[0] = cell
         return made
@@ -108,3 +106,9 @@ class ArrayForm(InMemory):
         """The records of all parts."""
         join: Any = np.ma.concatenate if self._masked else np.concatenate
         return join(parts)
+
+
+def _of(cell: Any, kind: type) -> Any:
+    if not isinstance(cell, kind):
+        raise TypeError(f"no {kind.__name__}")
+    return cell
