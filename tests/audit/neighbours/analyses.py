@@ -130,6 +130,5 @@ def counter() -> Queryable:
 
 
 ANALYSES: dict[str, Analysis] = {
-    each.__name__: each
-    for each in (counts, squares, units, parts, individually, blocks, counter)
+    each.__name__: each for each in (counts, squares, units, parts, individually, blocks, counter)
 }
