@@ -16,7 +16,7 @@ from mechanisms.tables.engines.files.csv_files import CsvFile, csv_files
 from mechanisms.tables.engines.files.csv_lines import Lines
 from mechanisms.tables.engines.files.encodings import decode_file, opened
 from mechanisms.tables.engines.files.opening import Sources
-from mechanisms.tables.neighbours.reopening import discard_folder, in_new_folder
+from mechanisms.tables.neighbours.written import discard_folder, in_new_folder, number_of
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 
 _FORMAT = ("separator", "sep", "quote", "encoding", "null_values")
@@ -37,6 +37,8 @@ class CsvForm(Form):
     Args:
         sources: the files. reading: the options by which the table reads them.
     """
+
+    most = 100
 
     def __init__(self, sources: Sources, reading: Mapping[str, Any]) -> None:
         self._paths = sources.paths
@@ -77,7 +79,7 @@ class CsvForm(Form):
         place = self._places[str(name)]
         missing = ("", *self._format.null_values)
         texts = (each.cells[place] if each.cells else "" for each in self._records)
-        return [None if text in missing else _number(text) for text in texts]
+        return [None if text in missing else number_of(text) for text in texts]
 
     def admits(self, name: Name, cell: Any) -> bool:
         """Whether the cell has a text, which the file can hold."""
@@ -152,17 +154,6 @@ class CsvForm(Form):
     def discard(self, data: Any) -> None:
         """Delete the folder of the new files."""
         discard_folder(data)
-
-
-def _number(text: str) -> Any:
-    try:
-        return int(text) if text.isascii() else text
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _text(cell: Any) -> str | None:

@@ -8,6 +8,7 @@ by its own semantics. The owner's tables are read and never written.
 import datetime as dt
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from fractions import Fraction
 from typing import Any
 from weakref import finalize
@@ -135,10 +136,10 @@ class DatabaseForm(Form):
     def _over(self, statement: str) -> Any:
         """The table over other rows: as its root, so that blocks are those of these rows."""
         engine = self._table._root.over(SourceRows(statement), self._table.columns)
-        other = self._table._of(growable([]), dict(self._table._names))
+        other = copy(self._table)
         other._root = other._engine = engine
-        other._parts = growable([engine.rows])
-        other.as_opened = self._table.as_opened
+        other._parts, other._next = growable([engine.rows]), None
+        other._forget()
         other._source_of = self  # the copy of the rows is dropped with the form
         if self._backend.name == "sqlite":
             finalize(other, _drop_view, self._backend, engine.columns.data)

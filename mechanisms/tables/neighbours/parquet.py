@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechanisms.tables.engines.files.opening import Sources
-from mechanisms.tables.neighbours.reopening import discard_folder, in_new_folder
+from mechanisms.tables.neighbours.written import discard_folder, in_new_folder
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 from queryable.audit.rows.frames import ArrowForm
 

@@ -14,6 +14,7 @@ from mechanisms.tables.engines.duckdb.in_order import InOrder, in_order
 from mechanisms.tables.engines.duckdb.parts import Part
 from mechanisms.tables.engines.protocol import interrupts
 from mechanisms.tables.engines.sql.expression import identifier
+from mechanisms.tables.neighbours.written import number_of
 from queryable.audit.rows.forms import AddedRecord, Form, Name, same_cell
 from queryable.data.growing import growable
 from queryable.data.guarded import pass_on
@@ -58,7 +59,10 @@ class PartsForm(Form):
 
     def read(self, name: Name) -> Sequence[Any]:
         """The cells of a column, as keys have them."""
-        return [cell for each in self._sections for cell in each.rows.values(str(name))]
+        cells = [cell for each in self._sections for cell in each.rows.values(str(name))]
+        if self._root.kinds[str(name)].name != "written":
+            return cells
+        return [None if cell is None else number_of(cell) for cell in cells]
 
     def admits(self, name: Name, cell: Any) -> bool:
         """Whether a cast to the column's type changes nothing."""

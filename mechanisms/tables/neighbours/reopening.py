@@ -4,11 +4,10 @@ So a neighbour is read as the table was, from its first byte.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
-from shutil import rmtree
 from typing import Any
 from weakref import finalize
 
+from mechanisms.tables.neighbours.parts import PartsForm
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 
 _BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
@@ -28,6 +27,11 @@ class ReopenedForm(Form):
         self.names: tuple[Name, ...] = tuple(self._names)
         self.unit = None if table.unit is None else table.unit.column
         self.heavy = None if table.unit is None else table.unit.max_rows
+        self.most = source.most
+
+    def quicker(self) -> Form:
+        """The rows that the table has read."""
+        return PartsForm(self._table)
 
     def read(self, name: Name) -> Sequence[Any]:
         """The cells of a column, as its source has them."""
@@ -69,15 +73,3 @@ def reopened(table: Any, source: Any) -> Any:
     chosen = {"seed": table.seed, "keep": table._choice.column}
     given = bounds | chosen | table._opened_with
     return type(table)(source, **given, on_misread=lambda _: None)
-
-
-def in_new_folder(source: str) -> Path:
-    """A path in a new folder, for a file that is written there."""
-    from tempfile import mkdtemp
-
-    return Path(mkdtemp(prefix="queryable-"), source)
-
-
-def discard_folder(path: Any) -> None:
-    """Delete the folder of a file that was written by a form."""
-    rmtree(Path(path).parent, ignore_errors=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mechanisms.tables.engines.files.excel_files import column_title, sheet_rows
-from mechanisms.tables.neighbours.reopening import discard_folder, in_new_folder
+from mechanisms.tables.neighbours.written import discard_folder, in_new_folder
 from queryable.audit.rows.forms import AddedRecord, Form, Name
 
 _DIGITS = 10**15
@@ -22,6 +22,8 @@ class WorkbookForm(Form):
     Args:
         path: the file. sheet: the name of the sheet; None if it is the only one.
     """
+
+    most = 100
 
     def __init__(self, path: str | Path, sheet: str | None) -> None:
         self._head, *self._rows = sheet_rows(path, sheet)

@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 from queryable.audit.rows.forms import is_missing
@@ -18,8 +19,26 @@ _REAL = float("nan"), float("inf"), float("-inf")
 _WHOLE = (0, 1, -1, -2, 2**53 + 1, 2**63 - 1, -(2**63), 2**31 - 1, -(2**31), 127, -128, 255)
 _FLOATS = (-0.0, 0.5, -0.57, 1e307, -1.7e308, 5e-324, 1e-300, float(2**53), 0.1 + 0.2, 1e15 + 0.5)
 _TEXTS = (
-    *("", " ", "NaN", "NULL", "inf", "1e308", "0x10", "-0", "1_000", "İ", "ß", "e\u0301", "\u200b"),
-    *('"', 'a"b', "a\nb", "a\r\nb", "a,b;c\td", "'; DROP TABLE t--", "%", "\\", "🌍", "x" * 100),
+    *(
+        'a"b',
+        "a\nb",
+        "",
+        "a,b;c\td",
+        "a\r\nb",
+        " ",
+        "NaN",
+        "NULL",
+        "inf",
+        "1e308",
+        "0x10",
+        "-0",
+        "1_000",
+        "İ",
+        "ß",
+        "e\u0301",
+        "\u200b",
+    ),
+    *('"', "'; DROP TABLE t--", "%", "\\", "🌍", "x" * 100),
 )
 _DAYS = (
     *(dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date(9999, 12, 31)),
@@ -28,10 +47,18 @@ _DAYS = (
 )
 _DECIMALS = Decimal("0.29"), Decimal("-0.57"), Decimal("9999999999.99"), Decimal("1E-8")
 
+_OTHERS = True, False, b"", b"\xff\x00", *_DECIMALS
+
 EXTREMES: tuple[Any, ...] = (
-    *(None, *_REAL, *_WHOLE, *_FLOATS, True, False, *_TEXTS, b"", b"\xff\x00", *_DAYS, *_DECIMALS),
+    None,
+    *(
+        cell
+        for several in zip_longest(_REAL, _TEXTS, _WHOLE, _FLOATS, _DAYS, _OTHERS)
+        for cell in several
+        if cell is not None
+    ),
 )
-"""Cells of all types. A column gets those that its type admits."""
+"""Cells of all types, in turns. A column gets those that its type admits."""
 
 
 def around(constants: Iterable[Any]) -> Iterator[Any]:

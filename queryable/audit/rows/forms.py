@@ -39,12 +39,15 @@ class Form(ABC):
         names: the columns whose cells can be replaced.
         unit: the column of the privacy unit that the data set itself states; None if there is none.
         heavy: more records than a unit counts with; None if nothing bounds them.
+        most: how many neighbours are made of it, if each takes long; further ones are made of
+            `quicker`.
     """
 
     count: int
     names: tuple[Name, ...]
     unit: Name | None = None
     heavy: int | None = None
+    most: int | None = None
 
     def values(self, name: Name) -> Sequence[Any]:
         """The cells of a column as Python values; a column is read once."""
@@ -64,6 +67,10 @@ class Form(ABC):
     @abstractmethod
     def edited(self, removed: Sequence[int], added: Sequence[AddedRecord]) -> Any:
         """The data set without some of its records and with others, in the same form."""
+
+    def quicker(self) -> "Form":
+        """Another form of the same records, of which neighbours take less long."""
+        return self
 
     def discard(self, data: Any) -> None:  # noqa: B027 (most leave nothing behind)
         """Delete what `edited` has written for this result, if it is a file."""

@@ -1,7 +1,7 @@
 """`neighbours_of`: data sets that differ from a data set in few units, in the form that it has."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -80,17 +80,34 @@ def neighbours_of(
         [31, 47] | without a record with the largest
         [31, 47, 62, 50] | with a record at a constant: 50
     """
-    number, d_in = natural(number, "number"), natural(d_in, "d_in")
+    number, d_in, seed = (
+        natural(value, name) for value, name in ((number, "number"), (d_in, "d_in"), (seed, "seed"))
+    )
     form = form_of_data(data, beside)
     unit = form.unit if unit is None else unit
-    others = [] if unit is None else [form_of_data(each, beside) for each in beside]
-    elsewhere = [cell for each in others for cell in each.values(unit)]
     for name in (*columns, *(() if unit is None else (unit,))):
         if name not in form.names:
             raise ValueError(f"there is no column {name!r}; there are: {_listed(form.names)}")
-    looked = Looked(form, unit, columns or form.names, constants, elsewhere)
-    found = changes(looked, SeededCoins(seed))
-    return _made(form, islice(_distinct(found, d_in), number))
+    others = [] if unit is None else [form_of_data(each, beside) for each in beside]
+    elsewhere = [cell for each in others for cell in each.values(unit)]
+
+    def chosen(form: Form, number: int, seed: int) -> Iterator[Neighbour]:
+        names = [name for name in columns or form.names if name in form.names]
+        looked = Looked(form, unit, names, constants, elsewhere)
+        found = _distinct(changes(looked, SeededCoins(seed)), d_in)
+        return _made(form, islice(found, number))
+
+    return _in_two(form, number, seed, chosen)
+
+
+def _in_two(
+    form: Form, number: int, seed: int, chosen: Callable[[Form, int, int], Iterator[Neighbour]]
+) -> Iterator[Neighbour]:
+    """Neighbours of a form, and further ones of its quicker form."""
+    first = number if form.most is None else min(number, form.most)
+    yield from chosen(form, first, seed)
+    if first < number:
+        yield from chosen(form.quicker(), number - first, seed + 1)
 
 
 def _made(form: Form, found: Iterator[list[Change]]) -> Iterator[Neighbour]:
