@@ -154,10 +154,6 @@ def in_a_file() -> Queryable:
 
 
 ANALYSES: dict[str, Analysis] = {
-<<<<<<< HEAD
     each.__name__: each
     for each in (counts, squares, units, parts, individually, blocks, counter, found, in_a_file)
-=======
-    each.__name__: each for each in (counts, squares, units, parts, individually, blocks, counter)
->>>>>>> nbrows
 }
