@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from functools import wraps
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from curator.access import ROOT as ACCESS
 from curator.access import access_of
@@ -21,7 +21,10 @@ from curator.keys import make_key
 from curator.ledgers import BrokenChainError, Event, Ledger, LedgerError, chained, ledger_of
 from curator.logs.exports import exported, imported
 from curator.owner import orders
+from curator.owner.checking import check as check_analyses
 from curator.owner.feeding import feed
+from curator.owner.opened import OpenedLedger as _Opened
+from curator.owner.opened import ReplayError
 from curator.owner.orders import access_lines, running_lines
 from curator.owner.reporting import reported
 from curator.owner.retrying import retry
@@ -38,10 +41,6 @@ _IGNORED = """# Everything here is private but the configuration.
 !.gitignore
 !curator.toml
 """
-
-
-class ReplayError(LedgerError):
-    """A replay differs from the log."""
 
 
 def init(folder: Path) -> str:
@@ -135,12 +134,14 @@ def check(place: str, root: str = "", head: str = "") -> str:
     if head and not root:
         raise LedgerError("give --root too: a hash belongs to one root")
     with _Opened(place) as at:
-        at.ledger.check()
-        found = [
-            _checked(each, _of(at.ledger, each), head=head, codec=at.codec)
-            for each in ([root] if root else at.ledger.roots())
-        ]
-    return "\n".join(found) or f"{place} has no roots"
+        with at.noted("ledger verify") as note:
+            at.ledger.check()
+            found = []
+            for each in [root] if root else at.ledger.roots():
+                events = _of(at.ledger, each)
+                note(each, events[-1].hash, events=len(events))
+                found.append(_checked(each, events, head=head, codec=at.codec))
+        return ("\n".join(found) or f"{place} has no roots") + at.unnoted
 
 
 def report(place: str, dataset: str = "", form: str = "", out: str = "") -> str:
@@ -214,20 +215,22 @@ def replay(configuration: str, root: str = "") -> str:
             )
         roots = at.ledger.roots()
     stated, lines, same = at.configuration, [], True
-    for each in [root] if root else [name for name in at.datasets if name in roots]:
-        try:
-            found = stated.replay(each)
-        except LedgerError as error:
-            if root:
-                raise
-            lines.append(str(error))
-        else:
-            lines.append(str(found))
-            same = same and found.difference is None
-    text = "\n".join(lines) or f"{configuration} has no roots"
-    if not same:
-        raise ReplayError(text)
-    return text
+    with at.noted("replay") as note:
+        for each in [root] if root else [name for name in at.datasets if name in roots]:
+            try:
+                found = stated.replay(each)
+            except LedgerError as error:
+                if root:
+                    raise
+                lines.append(str(error))
+            else:
+                note(each, found.head, messages=found.messages)
+                lines.append(str(found))
+                same = same and found.difference is None
+        text = "\n".join(lines) or f"{configuration} has no roots"
+        if not same:
+            raise ReplayError(text)
+    return text + at.unnoted
 
 
 def serve(file: Path) -> str:
@@ -251,29 +254,6 @@ def _extra(text: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise LedgerError(text) from error
-
-
-class _Opened:
-    """A ledger that is there already, open for a while: by its own place or a configuration's."""
-
-    def __init__(self, place: str) -> None:
-        stated = Path(place, _CONFIGURATION)
-        place = str(stated) if "://" not in place and stated.exists() else place
-        self.configuration = read_configuration(place) if place.endswith(".toml") else None
-        self.codec = CODEC if self.configuration is None else self.configuration.codec
-        self.datasets = () if self.configuration is None else tuple(self.configuration.datasets)
-        at = place if self.configuration is None else self.configuration.ledger
-        self.ledger = ledger_of(at, make=False)
-
-    def key_of(self, root: str) -> str | None:
-        """The key that the configuration states for a root; None for that beside the ledger."""
-        return None if self.configuration is None else self.configuration.key_of(root)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.ledger.close()
 
 
 def _of(ledger: Ledger, root: str) -> list[Event]:
@@ -377,6 +357,23 @@ def application() -> Any:
         out: str = typer.Option("", "--output", "-o", help="the file to write"),
     ) -> None:
         _told(report)(place, dataset, form, out)
+
+    @app.command("check", help=(check_analyses.__doc__ or "").partition("Returns:")[0])
+    def _check(
+        configuration: str,
+        dataset: str = typer.Argument(""),
+        neighbours: int = 1000,
+        seed: int = 0,
+        as_json: bool = typer.Option(False, "--json", help="the result as JSON"),
+    ) -> None:
+        try:
+            text, holds = check_analyses(configuration, dataset, neighbours, seed, as_json=as_json)
+        except Exception as error:  # whatever it is, nothing is known about the claims
+            kind = "" if isinstance(error, InteractiveError) else f"{type(error).__name__}: "
+            sys.stderr.write(f"the check could not run: {kind}{error}\n")
+            raise typer.Exit(2) from None
+        typer.echo(text)
+        raise typer.Exit(0 if holds else 1)
 
     @app.command("replay", help=replay.__doc__)
     def _replay(configuration: str, root: str = typer.Argument("")) -> None:

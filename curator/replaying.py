@@ -29,6 +29,7 @@ from mechanisms import Table
 from queryable.checks.datasets import protected, protects
 from queryable.conversation.recalling import Recall
 from queryable.errors import CodecError, InteractiveError, QueryError
+from queryable.handle import Queryable
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, Failed, Halted, Refused, without_receipts
 from queryable.randomness.sealed import SealedCoins
@@ -78,6 +79,7 @@ class Replayed:
         unanswered: whether the last message has no answer in the log.
         difference: the first difference; None if there is none.
         batches: the number of batches that were fed again.
+        head: the hash of the last event that was read.
     """
 
     root: str
@@ -86,6 +88,7 @@ class Replayed:
     unanswered: bool
     difference: Difference | None
     batches: int = 0
+    head: str = ""
 
     def __str__(self) -> str:
         one = self.messages == 1
@@ -135,6 +138,32 @@ def replay(
         visits: 1 message has the answer and charges of the log
         >>> folder.cleanup()
     """
+    return recalled(
+        ledger, mechanism, dataset, name=name, updates=updates, key=key, codec=codec, keep=False
+    )[0]
+
+
+def recalled(
+    ledger: Place,
+    mechanism: InteractiveMechanism[Any],
+    dataset: Any,
+    *,
+    name: str,
+    updates: Updates = (),
+    key: Key | None = None,
+    codec: Codec = CODEC,
+    keep: bool = True,
+) -> tuple[Replayed, Queryable | None]:
+    """What a replay has found, and the analysis in memory; None if it differs from its log.
+
+    The analysis is the owner's. Nothing that it is asked reaches the ledger.
+
+    Args:
+        keep: whether it keeps its batches, for `queryable.audit.on_neighbours`.
+
+    Raises:
+        LedgerError: as `replay`.
+    """
     require_codec(codec)
     name, place = name_of(name), ledger_of(ledger)
     try:
@@ -156,17 +185,24 @@ def replay(
     given = protected(dataset)
     if isinstance(given, Table):
         given = given.with_seed(int(story.opened["seed"]))
-    replayed = Replayed(name, 0, 0, story.pending is not None, None)
+    head = events[-1].hash
+    replayed = Replayed(name, 0, 0, story.pending is not None, None, head=head)
     now = described(mechanism, given, secret, codec)
     if (difference := _first(1, (), story.opened, now, ("mechanism", "fingerprint"))) is not None:
-        return attrs.evolve(replayed, difference=difference)
+        return attrs.evolve(replayed, difference=difference), None
     if story.opening is None:
-        return replayed
+        return replayed, None
     coins = SealedCoins(secret, root_id(name, story.opened), canonical=codec.encode)
     marks = Marks(secret, story.opened["salt"])
     batches = Batches(codec, marks, updates), Batches(codec, marks)
     try:
-        return _Replay(mechanism, given, coins, codec, story.opening, batches).of(events, replayed)
+        again = _Replay(mechanism, given, coins, codec, story.opening, batches)
+        if keep:
+            from queryable.audit import keep_batches
+
+            keep_batches(again.analysis)
+        found = again.of(events, replayed)
+        return found, again.analysis if found.difference is None else None
     except CodecError as error:
         raise LedgerError(
             f"root {name!r} has a value that is not read here: {error}. Give the codec= of the "
@@ -196,6 +232,11 @@ class _Replay:
         opened = codec.encode(without_receipts(self._root.opening))
         self._opening, self._history = str(opened, "ascii"), coins.answered_with(opened)
         self._notes: Any = _Notes()
+
+    @property
+    def analysis(self) -> Queryable:
+        """The root as its owner's queryable."""
+        return Queryable._over(self._root)
 
     def of(self, events: Sequence[Event], replayed: Replayed) -> Replayed:
         """The report, after all messages or up to the first difference."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from queryable.answers.noisy import narrowed
 from queryable.answers.released import Released
+from queryable.data.watching import WATCHER, watched
 from queryable.errors import QueryError
 from queryable.faults import touching_data
 from queryable.losses import Loss, Measure
@@ -160,7 +161,11 @@ class IntegerStatistic(Releasable, Checked):
         Raises:
             MechanismFault: the evaluation failed; the curator gets the details.
         """
-        return touching_data(lambda: self._checked(self.value(dataset)))
+        if WATCHER.get() is None:
+            return touching_data(lambda: self._checked(self.value(dataset)))
+        return watched(
+            self, dataset, lambda: touching_data(lambda: self._checked(self.value(dataset)))
+        )
 
     def _checked(self, value: Any) -> Any:
         if self.shape is None:
@@ -278,7 +283,10 @@ class Bit:
         Raises:
             MechanismFault: the evaluation failed; the curator gets the details.
         """
-        return touching_data(lambda: self._checked(self.function(dataset)))
+        bit: bool = watched(
+            self, dataset, lambda: touching_data(lambda: self._checked(self.function(dataset)))
+        )
+        return bit
 
     @staticmethod
     def _checked(value: Any) -> bool:

@@ -63,7 +63,14 @@ FLOORS = {
         ),
         "queryable.audit": (
             "views beliefs divergences concentrated objectives statistical worst_case claims "
-            "verdict methods auditing games histories laws picture"
+            "verdict methods auditing rows neighbours games histories laws picture"
+        ),
+        "queryable.audit.neighbours": (
+            "alike findings readings movements tapes shifts exact courses leaves recording streams "
+            "judged wishes again report checking"
+        ),
+        "queryable.audit.rows": (
+            "forms extremes listed arrays columns frames units choosing of_data neighbours"
         ),
         "mechanisms": (
             "privacy_maps sampling additive thresholds exponential gaussian laplace "
@@ -74,7 +81,10 @@ FLOORS = {
         "mechanisms.tables": (
             "expressions requests engines statistics spans joins quantiles records sources "
             "unit_values "
-            "front_door growth outline table"
+            "front_door growth outline neighbours table"
+        ),
+        "mechanisms.tables.neighbours": (
+            "written csv_records parquet workbooks parts databases joined reopening of_table"
         ),
         "mechanisms.tables.engines": (
             "dialect even lifting limits protocol operands whole compiler arrays sql files duckdb "

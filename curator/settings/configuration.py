@@ -7,8 +7,8 @@ checked here.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from ipaddress import ip_address
 from pathlib import Path
@@ -26,7 +26,7 @@ from curator.logs.batch_files import BatchFolder
 from curator.logs.batches import Updates
 from curator.logs.journal import TTL
 from curator.logs.story import TRIES
-from curator.replaying import Replayed, replay
+from curator.replaying import Replayed, recalled, replay
 from curator.root import open as open_root
 from curator.settings.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
 from curator.settings.sections import Section, mapping, natural_number, read_file, text, texts
@@ -177,6 +177,26 @@ class Configuration:
         rows, budget = self.open_dataset(name)
         with rows:
             return replay(
+                self.ledger,
+                budget,
+                rows,
+                name=name,
+                updates=self.batches(name) if updates is None else updates,
+                key=self.key_of(name),
+                codec=self.codec,
+            )
+
+    @contextmanager
+    def recalled(
+        self, name: str, *, updates: Updates | None = None
+    ) -> Iterator[tuple[Replayed, Queryable | None]]:
+        """The analysis of a data set again in memory, as its owner's, while its data are open.
+
+        See `curator.replaying.recalled`.
+        """
+        rows, budget = self.open_dataset(name, on_misread=lambda _: None)
+        with rows:
+            yield recalled(
                 self.ledger,
                 budget,
                 rows,

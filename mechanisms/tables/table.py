@@ -108,6 +108,8 @@ class Table(FromTable, Tabular, GrowingTable):
         blocks: Any = None,
         **options: Any,
     ) -> None:
+        self._given = source if engine is None else None
+        self._opened_with = {"timeout": timeout, **options}
         self._unit = unit_of(privacy_unit, max_rows, max_groups, max_rows_per_group)
         limit = None if timeout is None else seconds(timeout)
         opened = source
@@ -406,6 +408,12 @@ class Table(FromTable, Tabular, GrowingTable):
                 raise TypeError("ask of the table before the join: a row is the unit")
             request = attrs.evolve(request, per=None)
         return self._engine.plan(request, self._choice)
+
+    def neighbouring(self, batch: Any = None) -> Any:
+        """The form of its rows, or of a batch that may be appended: `queryable.audit.rows`."""
+        from mechanisms.tables.neighbours.of_table import form_of_batch, form_of_table
+
+        return form_of_table(self) if batch is None else form_of_batch(self, batch)
 
     def close(self) -> None:
         """Close the source, forget its totals, and delete what was written to disk."""

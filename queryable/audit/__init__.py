@@ -12,6 +12,7 @@ from queryable.audit.divergences import (
 )
 from queryable.audit.histories import audit_histories
 from queryable.audit.laws import LAWS, Broken, broken_laws
+from queryable.audit.neighbours import NeighbourReport, keep_batches, on_neighbours
 from queryable.audit.objectives import Divergence, HockeyStick, MaxDivergence, Renyi
 from queryable.audit.verdict import Finding, Outcome, Verdict
 from queryable.audit.views.enumeration import EnumeratedCoins, NotEnumerable, every_outcome
@@ -29,6 +30,7 @@ __all__ = [
     "Finding",
     "HockeyStick",
     "MaxDivergence",
+    "NeighbourReport",
     "NotEnumerable",
     "Outcome",
     "Pair",
@@ -44,8 +46,10 @@ __all__ = [
     "every_outcome",
     "hashable",
     "hockey_stick",
+    "keep_batches",
     "least_epsilon",
     "max_divergence",
+    "on_neighbours",
     "privacy_profile",
     "push_forward",
     "renyi_divergence",

@@ -88,6 +88,17 @@ class Described(Growing):
         """
         raise TypeError(f"{type(self).__name__} does not give its records")
 
+    def neighbouring(self, batch: Any = None) -> Any:
+        """Its form, a `queryable.audit.rows.forms.Form`, of which an audit makes neighbours.
+
+        Args:
+            batch: a batch that may be appended, whose form is wanted instead.
+
+        Raises:
+            TypeError: it has none.
+        """
+        raise TypeError(f"{type(self).__name__} gives no neighbours of its data")
+
 
 def layout_of(dataset: Any) -> str:
     """The columns of a dataset with their types, in words; empty if there are none. Public."""

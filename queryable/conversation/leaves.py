@@ -125,7 +125,9 @@ class Executor(Outcomes, ABC):
         self.mark(step, frame, held)  # from here on what stands says that it is lost
         if self._before is not None and not self.atomic:
             self._announce()
-        moved, fault = (LOST, spoilt) if spoilt else read(step, mechanism, state, coins)
+        moved, fault = (
+            (LOST, spoilt) if spoilt else self.reading(frame, step, mechanism, state, coins)
+        )
         if LEFT.get() is not None:
             self.admit()
         if fault is None:
@@ -142,6 +144,10 @@ class Executor(Outcomes, ABC):
             return self._failed(step, fault)
         finally:
             del fault, spoilt  # their tracebacks have this frame
+
+    def reading(self, frame: Frame, step: Any, mechanism: Any, state: Any, coins: Coins) -> Any:
+        """What came of a leaf, or what it raised. The owner's checks look at it here."""
+        return read(step, mechanism, state, coins)
 
     def mark(self, step: Any, frame: Frame, held: Any) -> None:
         """Note, before a leaf runs, that it is lost."""

@@ -90,13 +90,22 @@ class Flight:
 
 
 class Moments:
-    """The present moment of a running tree, its log, and its journal if it has one."""
+    """The present moment of a running tree, its log, and its journal if it has one.
+
+    Attributes:
+        given: the data that it was started on, for checks of their owner.
+        batches: how many messages of the data's owner have come.
+        fed: these messages, each with the number of exchanges before it; None unless they are kept.
+    """
 
     mechanism: InteractiveMechanism[Any]
+    given: Any
     _now: Moment | Flight
 
     def __init__(self) -> None:
         self.log = Log()
+        self.batches = 0
+        self.fed: list[tuple[int, Query]] | None = None
         self.journal: Journal | None = None
         self._reports: dict[Path, tuple[Any, Exchange]] = {}
         """What `PrivacyLossQuery` was answered at a path, in the state that it is told for."""
@@ -158,6 +167,16 @@ class Moments:
         self.log.add_poll(told, count, polls)
         self._now = Moment(now.state, now.coins, count, polls + 1, now.names, now.named, now.blocks)
         return told.answer
+
+    def grew(
+        self, before: Moment, message: Query, state: Any, coins: Coins, blocks: Blocks
+    ) -> None:
+        """Put the state after a message of the data's owner in place."""
+        now = before
+        self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named, blocks)
+        self.batches += 1
+        if self.fed is not None:
+            self.fed.append((now.exchanges + now.polls, message))
 
     def _answered(
         self, flight: Flight, state: Any, told: tuple[Exchange, ...]

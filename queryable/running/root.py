@@ -86,7 +86,7 @@ class MemoryRoot(Moments):
         self.protects = protects
         self._form, self.layout = form_of(dataset), layout_of(dataset)
         self.handles: Handles[Any] = Handles()
-        self._messages = 0
+        self._messages, self.given = 0, dataset
         self._process = os.getpid()
         tossed = coins_of(self._runs, coins, 0)
         run = Run(self._runs, Data.of(dataset), tossed, standing=opening)
@@ -209,10 +209,10 @@ class MemoryRoot(Moments):
             blocks = before.blocks  # the journal knows them
         else:
             blocks = after(before.blocks, message)
-        message = self.fitted(message)
+        fitted = self.fitted(message)
         if before.state is DEAD:
             raise MechanismFault
-        run = Run(self._runs, message, coins_of(self._runs, coins, number), before.state)
+        run = Run(self._runs, fitted, coins_of(self._runs, coins, number), before.state)
         run.faults = faults
         enter(faults)
         state, _ = state_left(run())
@@ -222,8 +222,7 @@ class MemoryRoot(Moments):
             assert isinstance(coins, SealedCoins)
             journal.grow(coins, dead=state is DEAD)
             coins = coins.answered(None)
-        now = before
-        self._now = Moment(state, coins, now.exchanges, now.polls, now.names, now.named, blocks)
+        self.grew(before, message, state, coins, blocks)
         if journal is not None:
             journal.grown()
         if state is DEAD:

@@ -27,6 +27,7 @@ from mechanisms.tables.statistics.aggregates import per_field
 from mechanisms.tables.statistics.shown_keys import Shown, noise_field, threshold_field
 from mechanisms.thresholds import MOST_THRESHOLD, KeyNoise, least_threshold, places_shown, shown_by
 from queryable.answers.estimates import Axis
+from queryable.data.watching import watched
 from queryable.faults import touching_data
 from queryable.losses import ZCDP, ApproxDP, ApproxZCDP, Dominated, Loss, Measure, measure_name
 from queryable.losses.conversions import (
@@ -334,8 +335,10 @@ class PrivateKeys(Measurement[ReleasedKeys]):
         """
         shown: list[tuple[int, Key]] = []
         beyond = self.threshold  # for the intervals
-        batches = touching_data(lambda: self.keys.found(dataset))
-        with closing(batches):  # type: ignore[type-var]  # a generator
+        batches = touching_data(
+            lambda: watched(self.keys, dataset, lambda: self.keys.found(dataset))
+        )
+        with closing(batches):  # a generator
             while (batch := touching_data(lambda: next(batches, None))) is not None:
                 noisy = added(batch.counts, np.asarray(coins.draw(self.noise, len(batch.counts))))
                 places = places_shown(noisy, self.threshold)

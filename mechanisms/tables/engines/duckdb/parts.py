@@ -245,6 +245,11 @@ def stored(root: DuckDB, name: str, selected: str) -> StoredRows:
     return part
 
 
+def stored_rows(root: DuckDB, name: str) -> StoredRows:
+    """A part that is a table of the database with the columns of the root, and no readings."""
+    return _stored(root, name, root.formats.of)
+
+
 def _selected(root: DuckDB, form: Callable[[str], CellFormat]) -> str:
     """The columns of a batch, with the readings of undeclared ones."""
     cells = {name: identifier(name) for name in root.kinds}

@@ -67,7 +67,7 @@ class CsvFile:
         with opened(self.copy or self.path) as stream:
             lines = Lines(stream, self.csv_format)
             try:
-                row = lines.next_record(self._reader(lines))
+                row = lines.next_record(self.reader(lines))
             except StopIteration:
                 row = None
         if not row:
@@ -89,7 +89,7 @@ class CsvFile:
         """Arrow tables of text with columns named 0, 1, ...; null where a cell is missing."""
         with opened(self.copy or self.path) as stream:
             lines = Lines(stream, self.csv_format)
-            reader = self._reader(lines)
+            reader = self.reader(lines)
             lines.next_record(reader)
             lines.go(lines.start)
             rows: list[list[str]] = []
@@ -177,7 +177,7 @@ class CsvFile:
     def _parsed(self, block: bytes, width: int) -> tuple[list[Any], int] | None:
         """Split lines that are whole records, each of which parses."""
         try:
-            rows = list(self._reader(io.StringIO(self.csv_format.text(block), newline="\n")))
+            rows = list(self.reader(io.StringIO(self.csv_format.text(block), newline="\n")))
         except csv.Error:
             return None
         fitting = [row for row in rows if len(row) == width]
@@ -210,7 +210,8 @@ class CsvFile:
             good = pc.and_(good, pc.invert(pc.is_in(cells, pa.array(null_values, pa.string()))))
         return pc.if_else(good, cells, pa.scalar(None, pa.string()))
 
-    def _reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
+    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """The cells of each record of some lines."""
         csv.field_size_limit(max(csv.field_size_limit(), csv_lines.LONGEST_RECORD))
         return csv.reader(
             lines,

@@ -58,6 +58,25 @@ def excel_sheet(source: str | Path, sheet: Any = None) -> Sheet:
         FileNotFoundError: there is no such file.
         ValueError, TypeError: it cannot be read, or it has no such sheet; see above.
     """
+    return _read(*_sheets(source, sheet))
+
+
+def sheet_rows(source: str | Path, sheet: Any = None) -> list[list[Any]]:
+    """The cells of a sheet, of openpyxl, row by row, the first with the names of the columns.
+
+    Empty rows are left out. A formula whose value was not saved stays a formula.
+    """
+    cells, formulas = _sheets(source, sheet)
+    head, *rows = cells.iter_rows()
+    filled = (row for row in rows if any(_is_filled(cell, formulas) for cell in row))
+    return [
+        [formulas[it.coordinate] if _is_unsaved(it, formulas) else it for it in row]
+        for row in (head, *filled)
+    ]
+
+
+def _sheets(source: str | Path, sheet: Any) -> tuple[Any, Any]:
+    """A sheet with the values of its cells, and with formulas if it has some."""
     if sheet is not None and type(sheet) is not str:
         raise TypeError(f"sheet is {quoted(sheet)}; it should be the name of a sheet")
     path = Path(source).resolve(strict=True)
@@ -71,7 +90,7 @@ def excel_sheet(source: str | Path, sheet: Any = None) -> Sheet:
     after = path.stat()
     if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
         raise ValueError("open the table again: the file has changed while it was read")
-    return _read(cells, formulas)
+    return cells, formulas
 
 
 def _opened(path: Path, *, values: bool) -> Any:
@@ -133,7 +152,7 @@ def _chosen(book: Any, sheet: str | None, path: Path) -> Any:
 
 def _read(cells: Any, formulas: Any) -> Sheet:
     rows = cells.iter_rows()
-    names = [_name(cell.value) for cell in next(rows, ())]
+    names = [column_title(cell.value) for cell in next(rows, ())]
     lower = [name.lower() for name in names if name]
     if not lower:
         raise ValueError("name the columns in the first row of the sheet: it is empty")
@@ -161,7 +180,7 @@ def _read(cells: Any, formulas: Any) -> Sheet:
     return Sheet(columns, tuple(notes))
 
 
-def _name(value: Any) -> str:
+def column_title(value: Any) -> str:
     """The name of a column, which may be a number or a date; empty if there is none."""
     if isinstance(value, dt.datetime) and value.time() == _MIDNIGHT:
         value = value.date()

@@ -1,0 +1,188 @@
+"""`on_neighbours`: the analysis of a queryable, held again on neighbours of its data.
+
+Responsible for which neighbours are tried. `recording` holds the analysis on its own data, `again`
+on one neighbour.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import attrs
+
+from queryable.audit.neighbours.again import Again
+from queryable.audit.neighbours.courses import Recalled, Told
+from queryable.audit.neighbours.findings import Example, Findings
+from queryable.audit.neighbours.judged import Judged
+from queryable.audit.neighbours.movements import Distance
+from queryable.audit.neighbours.recording import Recording, recorded
+from queryable.audit.neighbours.report import NeighbourReport
+from queryable.audit.neighbours.streams import unit_column, without_units
+from queryable.audit.neighbours.wishes import wishes
+from queryable.audit.rows import Neighbour, neighbours_of
+from queryable.audit.rows.forms import Form
+from queryable.audit.rows.of_data import form_of_data
+from queryable.checks.datasets import protected
+from queryable.data.cells import count_records
+from queryable.losses.numbers import at_least_one, natural
+from queryable.messages import Update
+from queryable.wording.quoting import quoted
+
+_FEW = 3
+
+
+def on_neighbours(
+    queryable: Any, neighbours: int | Iterable[Any] = 1000, *, d_in: int = 1, seed: int = 0
+) -> NeighbourReport:
+    """Hold the analysis of a queryable again on neighbours of its data, and compare.
+
+    For the owner of the data. It reads the data without a charge, and the report quotes records, so
+    neither goes to an analyst. The queryable itself is not asked and does not change.
+
+    The same messages are held on each neighbour with the same outcomes. So every step of every
+    compositor has to be the same, with the same charge. Wherever data are read, each statistic is
+    evaluated on both data sets, and its change is compared with its `l1`, `l2`, `linf` and
+    `monotone`. Of answers that are numbers with noise, what the noise loses at this change is
+    compared with the mechanism's claim, and what all of them lose with the reported loss. The exact
+    law of other mechanisms of your own is compared if it is small. On none of the rows, and on few,
+    everything has to be answered, refused or failed as on all of them.
+
+    Args:
+        queryable: the owner's, of the root of the tree.
+        neighbours: how many neighbours are made (`queryable.audit.rows`), or the neighbours:
+            `Neighbour`s, or data sets in the form of the data.
+        d_in: in how many records or privacy units each of them differs, added or removed. A
+            substitution is 2.
+        seed: of the neighbours that are made, and of noise that is not kept.
+
+    Raises:
+        HandleError: it is an analyst's queryable, or that of a child; or its data have grown and
+            the batches were not kept (`keep_batches`).
+        TypeError: no neighbours can be made of data of this form.
+
+    Examples:
+        >>> from composition import FiltCon
+        >>> from mechanisms import Laplace
+        >>> from queryable import PureDP, Queryable
+        >>> from queryable.audit import on_neighbours
+        >>> from queryable.statistics import Statistic
+        >>> table = Queryable(FiltCon(PureDP(1)), [3, 9, 14, 2])
+        >>> total = Statistic(lambda rows: sum(rows), l1=10, l2=10)  # nothing cuts a record off
+        >>> noisy = table(Laplace(total, epsilon="1/2"))
+        >>> report = on_neighbours(table, neighbours=[[3, 9, 2]])
+        >>> report.holds, report.smallest.ratio
+        (False, 1.4)
+    """
+    course = Recalled.of(queryable)
+    findings = Findings()
+    recording = recorded(course, seed)
+    judged = Judged(recording, findings)
+    parts = [*_parts(recording)]
+    for place, data in parts:
+        _alike(recording, place, _form(data, parts, findings), findings, judged)
+    tried = 0
+    for example, distance, dataset, replaced in _tried(recording, neighbours, d_in, seed):
+        tried += 1
+        Again(recording, dataset, distance, example, findings, judged, replaced).hold()
+    count, renewed = len(course.messages), recording.renewed
+    return NeighbourReport.of(findings, neighbours=tried, messages=count, renewed=renewed)
+
+
+def _parts(recording: Recording) -> Iterator[tuple[int, Any]]:
+    """The data of the start and of each batch, with the places of their messages."""
+    course = recording.course
+    yield 0, course.dataset
+    for place in course.batches:
+        yield place, course.messages[place].query.records
+
+
+Tried = tuple[Example, Distance, Any, dict[int, Told]]
+
+
+def _tried(
+    recording: Recording, neighbours: int | Iterable[Any], d_in: int, seed: int
+) -> Iterator[Tried]:
+    """What differs, how far, the data of the start, and the messages that differ."""
+    at_least_one(d_in, "d_in")
+    if not isinstance(neighbours, int) or isinstance(neighbours, bool):
+        if isinstance(neighbours, bool) or not isinstance(neighbours, Iterable):
+            raise TypeError(
+                f"neighbours is {quoted(neighbours)}; it should be how many, or a list of data sets"
+            )
+        for each in neighbours:
+            yield _one(recording, 0, _neighbour(recording.course.dataset, each), d_in)
+        return
+    number, parts, unit = natural(neighbours, "neighbours"), [*_parts(recording)], None
+    if len(parts) > 1 and (unit := unit_column(recording)) is not None and d_in == 1:
+        for example, data in islice(without_units(parts, unit), number):
+            number -= 1
+            replaced = [_with(recording, place, each) for place, each in data.items()]
+            messages = {place: told for _, by in replaced for place, told in by.items()}
+            start = protected(data[0]) if 0 in data else recording.course.dataset
+            yield example, Distance(1, -1, example.removed), start, messages
+    wanted = wishes(recording)
+    for turn, (place, data) in enumerate(parts):
+        share = number // len(parts) + (turn < number % len(parts))
+        if not share:
+            continue
+        beside = [each for other, each in parts if other != place]
+        known = {"unit": unit, "beside": beside} if unit is not None else {"beside": beside}
+        try:
+            made = neighbours_of(data, share, d_in=d_in, constants=wanted, seed=seed, **known)
+        except ValueError:  # a batch that has no such column
+            continue
+        for each in made:
+            example, distance, *rest = _one(recording, place, each, d_in)
+            if unit is not None:
+                distance = Distance(d_in, distance.way, each.removed + each.added)
+            yield example, distance, rest[0], rest[1]
+
+
+def _one(recording: Recording, place: int, each: Neighbour, d_in: int) -> Tried:
+    way = (each.added > 0) - (each.removed > 0)
+    example = Example(each.removed, each.added, each.reason, each.difference)
+    return example, Distance(d_in, way), *_with(recording, place, each.data)
+
+
+def _neighbour(dataset: Any, given: Any) -> Neighbour:
+    """A data set as a neighbour."""
+    if isinstance(given, Neighbour):
+        return given
+    try:
+        longer = count_records(given) - count_records(dataset)
+    except (TypeError, ValueError):
+        longer = 0
+    return Neighbour(given, max(-longer, 0), max(longer, 0), "", "a data set that was given")
+
+
+def _form(data: Any, parts: Sequence[tuple[int, Any]], findings: Findings) -> Form | None:
+    """The records of a part of the data, if they are known."""
+    try:
+        return form_of_data(data, [each for _, each in parts])
+    except TypeError as error:
+        findings.leave_out("what happens on few rows", str(error))
+        return None
+
+
+def _alike(
+    recording: Recording, place: int, form: Form | None, findings: Findings, judged: Judged
+) -> None:
+    """Hold the analysis on none of the rows of one part, and on few."""
+    if form is None:
+        return
+    for most in (0, _FEW):
+        if most < form.count:
+            rows = form.edited(range(most, form.count), ())
+            example = Example(form.count - most, 0, "", f"only {most} rows" if most else "no rows")
+            dataset, replaced = _with(recording, place, rows)
+            Again(recording, dataset, None, example, findings, judged, replaced).hold()
+
+
+def _with(recording: Recording, place: int, data: Any) -> tuple[Any, dict[int, Told]]:
+    """The data of the start, and the messages that differ, if one part is replaced."""
+    course = recording.course
+    if place == 0:
+        return protected(data), {}
+    message = course.messages[place]
+    query = Update(data, message.query.block)
+    return course.dataset, {place: attrs.evolve(message, query=query)}
