@@ -96,8 +96,8 @@ def clinic(folder: Path, rows: int = 300, first: int = 0) -> Path:
     earlier(Gaussian(Count(), rho=1))
     curator.release(earlier)
     heads = snapshot_of(read_configuration(stated)).heads()
-    record(folder, "curator replay", heads["visits"]["hash"], result=True, messages=6)
-    record(folder, "curator check", heads["calls"]["hash"], result=False, neighbours=1000)
+    record(folder, "replay", {"visits": heads["visits"]["hash"]}, result="passed", messages=6)
+    record(folder, "check", {"calls": heads["calls"]["hash"]}, result="failed", neighbours=1000)
     return stated
 
 

@@ -16,8 +16,8 @@ import attrs
 NAME = "checks.jsonl"
 """The file, in the folder of the ledger; of the configuration, if the ledger is on a server."""
 
-_RESULTS = {True: "passed", False: "failed", "passed": "passed", "failed": "failed"}
-_COUNTS = ("events", "messages", "charges", "claims", "refusals", "neighbours", "steps", "leaves")
+_RESULTS = ("passed", "failed")
+_COUNTS = ("events", "messages", "charges", "claims", "refusals", "neighbours")
 _LONGEST = 200
 
 
@@ -27,7 +27,7 @@ class PastCheck:
 
     Attributes:
         time: when, in UTC; empty if the line does not tell.
-        command: what was run.
+        command: what was run: "ledger verify", "replay" or "check".
         heads: the hashes of the last events that it saw, in hexadecimal digits.
         result: "passed", "failed" or "unknown".
         counts: what was compared, by name.
@@ -55,14 +55,13 @@ def past_checks(path: Path) -> tuple[tuple[PastCheck, ...], int]:
 
 def _check(said: Mapping[str, Any]) -> PastCheck:
     result = said["result"]
-    known = isinstance(result, bool | str) and result in _RESULTS
     facts = said.get("facts") or {}
     counts = [(name, facts[name]) for name in _COUNTS if type(facts.get(name)) is int]
     return PastCheck(
         _time(said["time"]),
-        str(said["command"])[:_LONGEST],
+        str(said["command"])[:_LONGEST].removeprefix("curator "),
         tuple(_heads(said.get("head"))),
-        _RESULTS[result] if known else "unknown",
+        result if result in _RESULTS else "unknown",
         tuple(counts),
     )
 

@@ -179,15 +179,15 @@ def _past(facts: Facts) -> Rows:
         saw = [f"{number} of {root}" for root, number in check["saw"].items()]
         saw += ["a head that is not in this ledger"] * (check["strange_heads"] > 0)
         counts = ", ".join(f"{count} {name}" for name, count in check["counts"].items())
-        words = check["time"], check["command"], check["result"]
+        words = check["time"], f"curator {check['command']}", check["result"]
         yield *words, ", ".join(saw) or "not recorded", counts
 
 
 def _history(facts: Facts) -> Iterable[str]:
     """Which commands were never recorded, and whether the file has other lines."""
-    said = [each["command"].removeprefix("curator ") for each in facts["checks"]]
+    said = {each["command"] for each in facts["checks"]}
     for command in _COMMANDS:
-        if not any(f"{each} ".startswith(f"{command} ") for each in said):
+        if command not in said:
             yield f"Never recorded: curator {command}."
     if facts["unread_checks"]:
         yield f"Lines of the file that are no records of checks: {facts['unread_checks']}."

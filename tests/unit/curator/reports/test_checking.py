@@ -211,8 +211,9 @@ def test_an_old_ledger_and_another_one_are_found(folder: Path, tmp_path: Path) -
     with pytest.raises(ReportError, match="does not go on from event 17 of 'visits'"):
         commands.report(str(folder / "old.db"), check=str(new))
     another = clinic(tmp_path / "another", rows=20)
-    with pytest.raises(ReportError, match="an old copy, or another one"):
-        commands.report(str(another), check=str(new))
+    for review in (new, folder / "review.html"):  # the other one has as many events as then
+        with pytest.raises(ReportError, match="an old copy, or another one"):
+            commands.report(str(another), check=str(review))
     commands.init(tmp_path / "empty")
     with pytest.raises(ReportError, match="does not go on"):
         commands.report(str(tmp_path / "empty"), check=str(new))
@@ -233,7 +234,7 @@ def test_a_key_that_is_no_key_is_named(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(ReportError, match=words):
             signed(document, path)
     opened = key_file(tmp_path, "opened")
-    opened.chmod(0o644)
+    opened.chmod(0o640)
     if os.name == "posix":
         with pytest.raises(ReportError, match="chmod 600"):
             signed(document, opened)

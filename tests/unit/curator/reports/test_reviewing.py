@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import re
+import sqlite3
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -226,7 +227,7 @@ def test_a_check_tells_no_text_that_may_quote_data(tmp_path: Path) -> None:
     path = tmp_path / "checks.jsonl"
     secret = "the answer was 31, and is 47"
     facts = {"messages": 6, "events": secret, "charges": True, "worst": secret}
-    record(tmp_path, "curator replay", {"visits": "a" * 64}, result=secret, **facts)
+    record(tmp_path, "replay", {"visits": "a" * 64}, result=secret, **facts)
     with path.open("a") as lines:
         lines.write("no json\n[]\n{}\n\n")
     (check,), wrong = past_checks(path)
@@ -237,7 +238,7 @@ def test_a_check_tells_no_text_that_may_quote_data(tmp_path: Path) -> None:
 
 def test_a_head_that_is_not_in_the_ledger_is_told(tmp_path: Path) -> None:
     stated = clinic(tmp_path / "clinic", rows=20)
-    record(stated.parent, "curator ledger verify", "0" * 64, result=True)
+    record(stated.parent, "ledger verify", "0" * 64, result=True)
     (*_, last) = answer(document_of(read_configuration(stated), NOW), "history")["rows"]
     assert last[3] == "a head that is not in this ledger"
 
@@ -278,13 +279,14 @@ def test_a_password_of_a_database_is_not_told(tmp_path: Path) -> None:
     assert "a table of a database" in text
 
 
-def test_a_ledger_that_contradicts_itself_has_no_review(tmp_path: Path) -> None:
-    import sqlite3
-
+@pytest.mark.parametrize(("old", "new"), [("1/50", "1/60"), ("ada", "eve")])
+def test_a_ledger_that_contradicts_itself_has_no_review(tmp_path: Path, old: str, new: str) -> None:
+    """A changed charge, and a changed name in the root of the analysts."""
     stated = clinic(tmp_path / "clinic", rows=20)
     with sqlite3.connect(stated.parent / "ledger.db") as ledger:
         ledger.execute("DROP TRIGGER events_are_not_changed")
-        ledger.execute("UPDATE events SET body = replace(body, '1/50', '1/60')")
+        where = "root = '@access'" if old == "ada" else "root = 'visits'"
+        ledger.execute(f"UPDATE events SET body = replace(body, '{old}', '{new}') WHERE {where}")
     with pytest.raises(BrokenChainError):
         document_of(read_configuration(stated), NOW)
 
