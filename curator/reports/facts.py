@@ -146,6 +146,7 @@ def _recorded(snapshot: LedgerSnapshot, name: str, codec: Codec, access: Access)
         "batches": checked.batches.batches,
         "closed": checked.closed,
         "launched": _launched(events, codec),
+        **_budget(codec.decode(opened["mechanism"])),
     }
     if "protects" in opened:
         unit, extent, whose = opened["protects"]
@@ -158,24 +159,18 @@ def _recorded(snapshot: LedgerSnapshot, name: str, codec: Codec, access: Access)
         if len(events) > 1:
             raise
         return found | {"opening": str(error), "grants": []}
-    return (
-        found
-        | _budget(seen._root.mechanism)
-        | {
-            "spent": _loss(seen.privacy_loss),
-            "grants": [
-                {
-                    "analyst": analyst.name,
-                    "title": grant.title,
-                    "token": analyst.token is not None,
-                    **_budget(codec.decode(grant.mechanism)),
-                    "spent": _loss(lambda child=grant.child: seen.children[child].privacy_loss()),
-                }
-                for analyst in access
-                for grant in analyst.on(name)
-            ],
+    grants = [
+        {
+            "analyst": analyst.name,
+            "title": grant.title,
+            "token": analyst.token is not None,
+            **_budget(codec.decode(grant.mechanism)),
+            "spent": _loss(lambda child=grant.child: seen.children[child].privacy_loss()),
         }
-    )
+        for analyst in access
+        for grant in analyst.on(name)
+    ]
+    return found | {"spent": _loss(seen.privacy_loss), "grants": grants}
 
 
 def _loss(of: Any) -> Json | None:
@@ -192,16 +187,20 @@ def _as_json(loss: Any) -> Json:
 
 
 def _budget(mechanism: InteractiveMechanism[Any]) -> Json:
-    """The budget of a filter, its rule, and what it means; of another mechanism, its kind."""
-    loss, d_in = getattr(mechanism, "budget", None), int(getattr(mechanism, "d_in", 1))
-    rule = getattr(mechanism, "rule", None)
+    """The budget of a filter, or what another mechanism claims, its rule, and what it means.
+
+    The budget is None where no bound is fixed in advance, as of an odometer.
+    """
+    d_in, rule = int(getattr(mechanism, "d_in", 1)), getattr(mechanism, "rule", None)
     found = {
         "mechanism": type(mechanism).__name__,
         "rule": "" if rule is None else type(rule).__name__,
         "d_in": d_in,
         "budget": None,
     }
-    if not isinstance(loss, Loss):
+    try:
+        loss = mechanism.privacy_map(d_in)
+    except (InteractiveError, ValueError, TypeError, ArithmeticError):
         return found
     return found | {
         "measure": measure_name(loss.measure),
@@ -235,7 +234,8 @@ def _converted(loss: Loss) -> Iterator[ApproxDP]:
         case PureDP(epsilon):
             yield ApproxDP(epsilon, 0)
         case _:
-            for delta in _DELTAS:
+            own = getattr(loss, "delta", None)
+            for delta in (2 * own,) if isinstance(own, Fraction) and own else _DELTAS:
                 with suppress(ValueError, ArithmeticError):
                     found = loss.to(ApproxDP, delta)
                     assert isinstance(found, ApproxDP)

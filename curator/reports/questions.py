@@ -88,6 +88,10 @@ def _loss(said: Facts | None) -> str:
     return "not known" if said is None else str(said["text"])
 
 
+def _bound(said: Facts) -> str:
+    return _loss(said["budget"]) if said.get("budget") else "no bound is fixed in advance"
+
+
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
@@ -121,17 +125,17 @@ def _growth(said: Facts) -> tuple[str, ...]:
 
 def _definition(said: Facts) -> tuple[str, ...]:
     return (
-        _loss(said.get("budget")),
+        _bound(said),
         said.get("measure", said.get("mechanism", "not known")),
         said.get("rule") or _NONE,
-        "; ".join(map(_loss, said.get("approximate", ()))) or "no theorem converts it",
+        "; ".join(map(_loss, said.get("approximate", ()))) or "not converted",
         _yes(said.get("budget_as_configured", True)) if said["configured"] else "not configured",
     )
 
 
 def _spent(said: Facts) -> tuple[str, ...]:
     numbers = str(said["messages"]), str(said["charges"])
-    return _loss(said.get("spent")), _loss(said.get("budget")), *numbers
+    return _loss(said.get("spent")), _bound(said), *numbers
 
 
 def _grants(facts: Facts) -> Rows:

@@ -303,7 +303,7 @@ def test_a_root_that_was_not_opened_to_the_end(stated: Path) -> None:
     facts = gathered(configuration, LedgerSnapshot({**whole.events, **cut}))
     assert "not opened to the end" in facts["data_sets"]["cut"]["opening"]
     rows = {row[0]: row[1:] for each in questions(facts) if each.id == "spent" for row in each.rows}
-    assert rows["cut"] == ("not known", "not known", "0", "0")
+    assert rows["cut"] == ("not known", "ZCDP(rho=1)", "0", "0")
     assert rows["visits"] == ("ZCDP(rho=0)", "ZCDP(rho=0.1)", "0", "0")
 
 
