@@ -37,8 +37,9 @@ _PREFACE = (
         "about. Its full text was not available when they were written, so they are in other words."
     ),
     (
-        "The fields of the DP Deployments Registry (arXiv 2509.13509) are those of its schema of "
-        "October 2025. What only the owner can tell is in the table [report] of the configuration."
+        "The fields of the DP Deployments Registry (arXiv 2509.13509) have the names of its "
+        "template of 2026. What only the owner can tell is in the table [report] of the "
+        "configuration."
     ),
 )
 

@@ -39,13 +39,17 @@ NAME = "curator.toml"
 
 REPORTED = (
     "data_curator",
+    "description",
     "intended_use",
-    "data_product_description",
+    "data_product_region",
+    "data_product_sector",
     "publication_date",
-    "additional_information_url",
     "data_domain",
-    "pre_processing",
+    "preprocessing_and_hyperparameter_tuning",
     "justification",
+    "additional_information",
+    "evidence_sources",
+    "registry_authors",
 )
 """What the owner may tell reviewers in the table `[report]`, for `curator report`."""
 
