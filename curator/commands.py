@@ -28,6 +28,7 @@ from curator.owner.opened import ReplayError
 from curator.owner.orders import access_lines, running_lines
 from curator.owner.reporting import reported
 from curator.owner.retrying import retry
+from curator.reports.reviewing import check_review, review
 from curator.root import release as release_root
 from curator.settings.configuration import NAME as _CONFIGURATION
 from curator.settings.configuration import read_configuration
@@ -144,22 +145,51 @@ def check(place: str, root: str = "", head: str = "") -> str:
         return ("\n".join(found) or f"{place} has no roots") + at.unnoted
 
 
-def report(place: str, dataset: str = "", form: str = "", out: str = "") -> str:
-    """Who is protected and how, and who asked what when, for a data protection officer.
+def report(
+    place: str = "",
+    dataset: str = "",
+    form: str = "",
+    out: str = "",
+    sign: str = "",
+    check: str = "",
+    signer: str = "",
+) -> str:
+    """What a reviewer asks of the curator in a folder; or of one data set, who asked what when.
 
-    Needs neither data nor key.
+    Needs neither data nor key. With --check, whether a review that was made earlier holds; with a
+    folder too, whether its ledger goes on from the heads in the review.
 
     Args:
-        place: a configuration, its folder, or a ledger.
-        dataset: a data set; by default the only one that was opened.
-        form: md, html, csv or xlsx; by default that of the file's name, or md.
+        place: a configuration or its folder; for one data set, or to check, a ledger too.
+        dataset: a data set, for the report of its questions.
+        form: markdown, html or json; of a data set md, html, csv or xlsx. By default that of the
+            file's name, or Markdown.
         out: the file to write; by default the report is printed.
+        sign: the file of a private key for Ed25519 that signs the review.
+        check: the file of a review that is checked.
+        signer: the owner's public key, in 64 hexadecimal digits or a file.
     """
+    if check:
+        if dataset or form or out or sign:
+            raise LedgerError("--check takes a folder and --signer, and nothing else")
+        if not place:
+            return check_review(check, signer=signer)
+        with _Opened(place) as at:
+            return check_review(check, at.ledger, signer)
+    if not place or signer:
+        raise LedgerError("give a folder; and --signer with --check only")
     with _Opened(place) as at:
-        roots = [each for each in at.ledger.roots() if each != ACCESS]
-        if not dataset and len(roots) != 1:
-            raise LedgerError(f"give a data set; there are: {', '.join(roots) or 'none'}")
-        return reported(at.ledger, dataset or roots[0], at.codec, form, out)
+        if dataset:
+            if sign:
+                raise LedgerError("--sign is for the review of a folder: leave the data set out")
+            return reported(at.ledger, dataset, at.codec, form, out)
+        if at.configuration is None:
+            roots = ", ".join(each for each in at.ledger.roots() if each != ACCESS)
+            raise LedgerError(
+                "give a configuration for the review of a curator, or a data set for the report "
+                f"of its questions; there are: {roots or 'none'}"
+            )
+        return review(at.configuration, form, out, sign)
 
 
 def close(place: str, root: str, key: str = "") -> str:
@@ -351,12 +381,15 @@ def application() -> Any:
 
     @app.command("report", help=report.__doc__.partition("Args:")[0] if report.__doc__ else None)
     def _report(
-        place: str,
+        place: str = typer.Argument(""),
         dataset: str = typer.Argument(""),
-        form: str = typer.Option("", "--format", help="md, html, csv or xlsx"),
-        out: str = typer.Option("", "--output", "-o", help="the file to write"),
+        form: str = typer.Option("", "--format", help="markdown, html, json; or md, csv, xlsx"),
+        out: str = typer.Option("", "--out", "--output", "-o", help="the file to write"),
+        sign: str = typer.Option("", help="the file of a private key that signs the review"),
+        check: str = typer.Option("", help="the file of a review that is checked"),
+        signer: str = typer.Option("", help="the owner's public key: 64 digits, or a file"),
     ) -> None:
-        _told(report)(place, dataset, form, out)
+        _told(report)(place, dataset, form, out, sign, check, signer)
 
     @app.command("check", help=(check_analyses.__doc__ or "").partition("Returns:")[0])
     def _check(

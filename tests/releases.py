@@ -23,7 +23,19 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 LICENCES = ROOT / "docs" / "licences.md"
-EXTRAS = ("", "audit", "plot", "excel", "demo", "table", "ibis", "postgres", "curator", "spark")
+EXTRAS = (
+    "",
+    "audit",
+    "plot",
+    "excel",
+    "demo",
+    "table",
+    "ibis",
+    "postgres",
+    "curator",
+    "spark",
+    "sign",
+)
 """The extras that users install; "" is what everybody gets. Others are of this repository."""
 TESTED = (
     "tests/test_api.py",

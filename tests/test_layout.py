@@ -30,8 +30,18 @@ OURS = {*ALLOWED, "tests", "notebooks", "benchmarks", "docs"}
 FOLDERS = OURS | {".ci", ".git", ".venv", "build", "dist"}
 RUNTIME = {"attrs", "flint", "immutables", "numpy", "scipy"}
 # optional dependencies
-EXTRAS = {"duckdb", "ibis", "matplotlib", "openpyxl", "psycopg", "sqlglot", "tqdm", "typer"}
-EXTRAS |= {"dp_accounting"}
+EXTRAS = {
+    "cryptography",
+    "dp_accounting",
+    "duckdb",
+    "ibis",
+    "matplotlib",
+    "openpyxl",
+    "psycopg",
+    "sqlglot",
+    "tqdm",
+    "typer",
+}
 SERVER = {
     "jinja2",
     "starlette",
@@ -102,7 +112,7 @@ FLOORS = {
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "
             "identities leases verification views closing replaying root verify settings service "
-            "owner client commands"
+            "owner reports client commands"
         ),
         "curator.service": "services workers web pages routes answering openapi serve",
     }.items()

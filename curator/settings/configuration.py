@@ -37,6 +37,22 @@ from queryable.wording.quoting import quoted
 NAME = "curator.toml"
 """The name of the file in the folder that `curator init` makes."""
 
+REPORTED = (
+    "data_curator",
+    "description",
+    "intended_use",
+    "data_product_region",
+    "data_product_sector",
+    "publication_date",
+    "data_domain",
+    "preprocessing_and_hyperparameter_tuning",
+    "justification",
+    "additional_information",
+    "evidence_sources",
+    "registry_authors",
+)
+"""What the owner may tell reviewers in the table `[report]`, for `curator report`."""
+
 _LEDGERS = ("postgresql", "postgres")
 
 
@@ -63,6 +79,7 @@ class Configuration:
         page: where it also shows its pages to browsers: "HOST:PORT"; None for nowhere else.
         tls: of the server; None for none.
         lease: seconds after which another machine may take a data set over.
+        report: what only the owner can tell a reviewer, by the names in `REPORTED`.
     """
 
     file: Path
@@ -75,6 +92,7 @@ class Configuration:
     page: str | None
     tls: Tls | None
     lease: Fraction
+    report: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def codec(self) -> Codec:
@@ -239,10 +257,13 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             "steps": natural_number,
             "growth": natural_number,
             "lease": lambda value: lease_of(seconds(value)),
+            "report": mapping,
             "datasets": mapping,
         },
         ("ledger", "key"),
     )
+    if "report" in given:
+        given["report"] = whole.inner("report").read(dict.fromkeys(REPORTED, text))
     if "tls" in given:
         names = ("certificate", "key")
         given["tls"] = Tls(**whole.inner("tls").read(dict.fromkeys(names, at), names))

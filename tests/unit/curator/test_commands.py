@@ -253,7 +253,7 @@ def test_a_report_says_who_asked_what_and_when(tmp_path: Path) -> None:
 
 def test_a_report_names_what_is_wrong(path: str, tmp_path: Path) -> None:
     wrong = [
-        ({}, "give a data set; there are: calls, visits"),
+        ({}, "or a data set for the report of its questions; there are: calls, visits"),
         ({"dataset": "none"}, "there is no root 'none'"),
         ({"dataset": "calls", "form": "pdf"}, "give --format md or html or csv or xlsx"),
         ({"dataset": "calls", "form": "xlsx"}, "give a file for Excel"),
