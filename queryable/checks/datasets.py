@@ -46,6 +46,11 @@ class Described(Growing):
         return ""
 
     @property
+    def outline(self) -> Any:
+        """What makes statistics of it without its rows; None if nothing does. Public."""
+        return None
+
+    @property
     def made_of(self) -> tuple[Any, ...]:
         """Other private datasets whose rows are in this one, such as those that were joined."""
         return ()
@@ -92,6 +97,11 @@ class Described(Growing):
 def layout_of(dataset: Any) -> str:
     """The columns of a dataset with their types, in words; empty if there are none. Public."""
     return dataset.layout if isinstance(dataset, Described) else forms.layout_of(base_of(dataset))
+
+
+def outline_of(dataset: Any) -> Any:
+    """What makes statistics of a dataset without its rows; None if nothing does. Public."""
+    return dataset.outline if isinstance(dataset, Described) else None
 
 
 def protected(dataset: Any) -> Any:
