@@ -28,7 +28,11 @@ def about_of(
 ) -> dict[str, Any]:
     """The description of a table with these columns."""
     return {
-        **({"declared": {name: _stated(each) for name, each in declared.items()}} if declared else {}),
+        **(
+            {"declared": {name: _stated(each) for name, each in declared.items()}}
+            if declared
+            else {}
+        ),
         "columns": {name: kind.name for name, kind in columns.items()},
         "kinds": {name: row for name, kind in columns.items() if (row := _row(kind))},
         "privacy_unit": None if unit is None else unit.column,

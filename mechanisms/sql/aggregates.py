@@ -7,10 +7,11 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.expressions import Reader, only
-from mechanisms.sql.refusals import refuse, shown
+from mechanisms.sql.conditions import Reader
+from mechanisms.sql.refusals import refusal, shown
 from mechanisms.sql.sources import ROWS, Bounds, Valued
 from mechanisms.sql.truths import both, is_null, where_of
+from mechanisms.sql.values import only
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import operand_name
@@ -115,7 +116,7 @@ class Aggregates:
         if len(names) != 1 or not source.is_unit(names[0]):
             unit = source.table.unit
             whom = "the privacy unit" if unit is None else unit.column
-            refuse(
+            raise refusal(
                 f"{shown(node)} is not answered",
                 f"COUNT(DISTINCT {whom}) counts units; GROUP BY shows which values there are",
             )
@@ -156,7 +157,9 @@ class Aggregates:
     def _number(self, of: Any, node: Any) -> tuple[Valued, Bounds]:
         """The number that is added up, without a CLAMP around it, and its bounds."""
         if type(of).__name__ == "Distinct":
-            refuse(f"{shown(node)} is not answered", "DISTINCT is for COUNT of the privacy unit")
+            raise refusal(
+                f"{shown(node)} is not answered", "DISTINCT is for COUNT of the privacy unit"
+            )
         clamped = self.reader.clamp(of)
         if clamped is not None:
             return clamped
@@ -168,19 +171,19 @@ class Aggregates:
             return value, (Fraction(0), Fraction(1))
         number = value.number
         if number is not None:
-            refuse(f"{shown(node)} is of a constant", "COUNT(*) times the constant says it")
-        refuse(
+            raise refusal(f"{shown(node)} is of a constant", "COUNT(*) times the constant says it")
+        raise refusal(
             f"{shown(node)} needs public bounds",
             f"write CLAMP({shown(of)}, 0, 100) with bounds that fit, or let the owner state them",
         )
 
     def _column(self, value: Valued, node: Any) -> Column:
         if value.column is None:
-            refuse(f"{shown(node)} is of a constant", "name a column")
+            raise refusal(f"{shown(node)} is of a constant", "name a column")
         kind = self.reader.kind(value)
         assert kind is not None
         if kind.family not in ("number", "written", "any"):
-            refuse(f"{shown(node)} is of {kind.name}", "only numbers are added up")
+            raise refusal(f"{shown(node)} is of {kind.name}", "only numbers are added up")
         return value.column
 
     # Quantiles.
@@ -193,7 +196,7 @@ class Aggregates:
         only(node, "this", "expression", "quantile")
         level = node.args.get("quantile") or node.expression
         if level is None:
-            refuse(
+            raise refusal(
                 f"{shown(node)} has no order",
                 "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)",
             )
@@ -204,7 +207,7 @@ class Aggregates:
         name = type(node.this).__name__
         ordered = node.expression.expressions
         if name not in ("PercentileCont", "PercentileDisc") or len(ordered) != 1:
-            refuse(f"{shown(node)} is not answered", "there are PERCENTILE_CONT and _DISC")
+            raise refusal(f"{shown(node)} is not answered", "there are PERCENTILE_CONT and _DISC")
         only(node.this, "this")
         level = self._level(node.this.this, node)
         if ordered[0].args.get("desc"):
@@ -214,21 +217,19 @@ class Aggregates:
     def _level(self, given: Any, node: Any) -> Fraction:
         level = self.reader.value(given).number
         if level is None or not 0 <= level <= 1:
-            refuse(f"{shown(node)} is not answered", "write one number from 0 to 1")
+            raise refusal(f"{shown(node)} is not answered", "write one number from 0 to 1")
         return level
 
     def _extreme(self, node: Any, where: Predicate | None) -> Aggregate:
         name = type(node).__name__.upper()
         level = "0.01" if name == "MIN" else "0.99"
-        refuse(
+        raise refusal(
             f"{name} shows a single row",
             f"PERCENTILE_CONT({level}) WITHIN GROUP (ORDER BY {shown(node.this)}) shows one of "
             "many, on a grid of public bounds",
         )
 
-    def _quantile(
-        self, of: Any, level: Fraction, node: Any, where: Predicate | None
-    ) -> Aggregate:
+    def _quantile(self, of: Any, level: Fraction, node: Any, where: Predicate | None) -> Aggregate:
         value, bounds = self._number(of, node)
         column = self._column(value, node)
         kind = self.reader.kind(value)
@@ -250,7 +251,7 @@ class Aggregates:
         bounds = {one.operand: of_y, other.operand: of_x}
         by = (method, one.operand, other.operand, of_y, of_x, where)
         if len(bounds) < 2:
-            refuse(f"{shown(node)} is of one column with itself", "name two columns")
+            raise refusal(f"{shown(node)} is of one column with itself", "name two columns")
         if method == "regress":
             name = operand_name(other.operand) if key == "slope" else "intercept"
             return Aggregate(

@@ -6,16 +6,16 @@ Only `Queryable.release` reads data, after it has charged.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
 from mechanisms.sql.answers import SqlAnswer
-from mechanisms.sql.explaining import SqlExplanation, explained
+from mechanisms.sql.costs import SqlExplanation, explained, shares
 from mechanisms.sql.grouping import discovered
 from mechanisms.sql.outputs import Ranged, ranged
 from mechanisms.sql.planning import Output, SqlQuery
 from mechanisms.sql.refusals import SqlError
-from mechanisms.sql.sharing import shares
 from mechanisms.tables.statistics.discovered import DiscoveredKeys
 from queryable.answers.estimates import Bin
 from queryable.answers.half_widths import confidence_of
@@ -151,27 +151,24 @@ def _answer(
             known[id(output)] = ranged(output.tree, parts, level, len(keys))
         return known[id(output)]
 
-    def value(output: Output, at: int) -> Any:
+    def value(output: Output, *, at: int) -> Any:
         return keys[at][output.key] if output.tree is None else numbers(output).estimates[at]
 
-    rows = [
-        at
-        for at in range(len(keys))
-        if query.having is None or query.having(lambda output, at=at: value(output, at))
-    ]
+    having = query.having
+    rows = [at for at in range(len(keys)) if having is None or having(partial(value, at=at))]
     for ordering in reversed(query.order):
-        rows = _sorted(rows, [value(ordering.output, at) for at in range(len(keys))], ordering)
+        rows = _sorted(rows, [value(ordering.output, at=at) for at in range(len(keys))], ordering)
     end = None if query.limit is None else query.offset + query.limit
     shown = []
     for at in rows[query.offset : end]:
         row: list[Any] = []
         for output in query.outputs:
-            row.append(value(output, at))
+            row.append(value(output, at=at))
             if output.tree is not None:
                 row += [numbers(output).low[at], numbers(output).high[at]]
         shown.append(tuple(row))
-    are_keys = [[each.tree is None] * (1 if each.tree is None else 3) for each in query.outputs]
-    of_keys = frozenset(place for place, is_key in enumerate(sum(are_keys, [])) if is_key)
+    wide = [1 if each.tree is None else 3 for each in query.outputs]
+    of_keys = frozenset(sum(wide[:place]) for place, width in enumerate(wide) if width == 1)
     return SqlAnswer(_columns(query), tuple(shown), level, tuple(answered), of_keys)
 
 

@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from mechanisms.sql.refusals import refuse
+from mechanisms.sql.refusals import refusal
 from mechanisms.sql.sources import Bounds, Valued
 from mechanisms.tables.expressions.columns import Column, when
 
@@ -20,6 +20,31 @@ PARTS: Mapping[str, tuple[int, int] | None] = {
 }
 """Parts of a date, and the ends of their values; years depend on the column."""
 ALIASES = {"DAYOFMONTH": "DAY", "WEEKDAY": "DOW", "DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW"}
+CASTS = {
+    "INT": "integer",
+    "BIGINT": "integer",
+    "SMALLINT": "integer",
+    "TINYINT": "integer",
+    "DOUBLE": "number",
+    "FLOAT": "number",
+    "VARCHAR": "text",
+    "TEXT": "text",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMPNTZ": "timestamp",
+    "BOOLEAN": "boolean",
+}
+OF_TEXT = {"Lower": Column.lower, "Upper": Column.upper, "Trim": Column.strip}
+PARTS_OF = {
+    "Year": "YEAR",
+    "Quarter": "QUARTER",
+    "Month": "MONTH",
+    "Day": "DAY",
+    "DayOfMonth": "DAY",
+    "Hour": "HOUR",
+    "DayOfWeekIso": "ISODOW",
+    "DayOfWeek": "DOW",
+}
 UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR")
 
 
@@ -39,7 +64,7 @@ def part_of(name: str, of: Column) -> Column:
         "HOUR": of.hour,
     }
     if name not in parts:
-        refuse(f"EXTRACT({name} ..) is not answered", f"there are {', '.join(PARTS)}")
+        raise refusal(f"EXTRACT({name} ..) is not answered", f"there are {', '.join(PARTS)}")
     return parts[name]()
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.expressions import Reader
+from mechanisms.sql.conditions import Reader
 from mechanisms.sql.functions import PARTS
-from mechanisms.sql.refusals import refuse, shown
+from mechanisms.sql.refusals import refusal, shown
 from mechanisms.sql.sources import Valued, plain
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import DatePart, Operand, Truncated, When
@@ -55,18 +55,18 @@ def key_of(node: Any, reader: Reader, where: Any) -> Key:
         return binned
     value = reader.value(node)
     if value.column is None:
-        refuse(f"GROUP BY {shown(node)} is by a constant", "name a column")
+        raise refusal(f"GROUP BY {shown(node)} is by a constant", "name a column")
     operand = value.column.operand
     known = _known(node, value, operand, reader, where)
     if known is not None:
         try:
             return Key(operand, Keys(value.column, known))
         except (TypeError, ValueError) as error:
-            refuse(f"GROUP BY {shown(node)} is not answered", str(error))
+            raise refusal(f"GROUP BY {shown(node)} is not answered", str(error)) from None
     kind = reader.kind(value)
     assert kind is not None
     if kind.name not in _FOUND:
-        refuse(
+        raise refusal(
             f"GROUP BY {shown(node)} is by numbers or times that hardly any two rows share",
             f"group intervals: FLOOR({shown(node)} / 10) * 10, or DATE_TRUNC('month', ..)",
         )
@@ -124,7 +124,9 @@ def _of_dates(operand: Truncated, reader: Reader) -> list[Any] | None:
         case "month":
             return list(Keys.months(of, first, last).values)
         case "quarter":
-            return [day for day in Keys.months(of, first, last).values if day.month % 3 == 1] or None
+            return [
+                day for day in Keys.months(of, first, last).values if day.month % 3 == 1
+            ] or None
         case "week":
             return list(Keys.weeks(of, first, last).values)
         case "day":
@@ -185,13 +187,13 @@ def _binned(node: Any, reader: Reader) -> Key | None:
         return None
     value = reader.value(divided.this)
     if value.column is None or value.bounds is None:
-        refuse(
+        raise refusal(
             f"GROUP BY {shown(node)} needs public bounds",
             f"write FLOOR(CLAMP({shown(divided.this)}, 0, 100) / {width}) * {width}",
         )
     low, high = (floor(each / width) for each in value.bounds)
     if not high - low < MOST_KEYS:
-        refuse(f"GROUP BY {shown(node)} has {high - low + 1} groups", f"at most {MOST_KEYS}")
+        raise refusal(f"GROUP BY {shown(node)} has {high - low + 1} groups", f"at most {MOST_KEYS}")
     edges = [_number(place * width) for place in range(low, high + 2)]
     return Key(value.column.operand, intervals(value.column, edges), tuple(edges[:-1]))
 

@@ -1,4 +1,4 @@
-"""Arithmetic over answers, with intervals; no data are read.
+"""Arithmetic over answers, with intervals, and HAVING; no data are read.
 
 Sums, differences and quotients of answers have the intervals of `Released`. Other functions take
 what an interval of each answer lets them be; the probability to miss is shared by these answers.
@@ -7,11 +7,14 @@ what an interval of each answer lets them be; the probability to miss is shared 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, nan, nextafter, sqrt
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 import numpy as np
 
+from mechanisms.sql.refusals import refusal, shown
+from mechanisms.sql.values import only
 from queryable.answers.released import Released
 
 
@@ -76,10 +79,10 @@ def ranged(tree: Tree, answers: Sequence[Released], confidence: Fraction, groups
         estimate = _estimate(tree, {place: known[place][at] for place in read})
         missing = estimate is None or estimate != estimate  # noqa: PLR0124
         found = {place: (ends[place][0][at], ends[place][1][at]) for place in read}
-        low, high = (None, None) if missing else _ends(tree, found)
+        interval = (None, None) if missing else _ends(tree, found)
         estimates.append(None if missing else estimate)
-        lows.append(low)
-        highs.append(high)
+        lows.append(interval[0])
+        highs.append(interval[1])
     return Ranged(estimates, lows, highs)
 
 
@@ -234,3 +237,73 @@ FUNCTIONS: Mapping[str, Function] = {
     "sample": Function(_sampled, _sampled_ends),
     "sample root": Function(_root_sampled, _root_sampled_ends),
 }
+
+
+Row: TypeAlias = Callable[[Any], Any]
+"""Gives the value of an output in one row."""
+Condition: TypeAlias = Callable[[Row], bool | None]
+"""Whether a row is shown; None is unknown."""
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "EQ": eq,
+    "NEQ": ne,
+    "LT": lt,
+    "LTE": le,
+    "GT": gt,
+    "GTE": ge,
+}
+
+
+def condition_of(node: Any, output: Callable[[Any], Any]) -> Condition:
+    """A condition of HAVING.
+
+    Args:
+        output: reads a number or a key.
+
+    Raises:
+        SqlError: it is not answered.
+    """
+    kind = type(node).__name__
+    if kind == "Paren":
+        return condition_of(node.this, output)
+    if kind == "Not":
+        inner = condition_of(node.this, output)
+        return lambda row: None if (found := inner(row)) is None else not found
+    if kind in ("And", "Or"):
+        parts = [condition_of(each, output) for each in node.flatten()]
+        decides = kind == "Or"
+        return lambda row: _joined([each(row) for each in parts], decides)
+    if kind == "Between":
+        only(node, "this", "low", "high")
+        value, low, high = (_term(node.args[name], output) for name in ("this", "low", "high"))
+        ends = ((ge, low), (le, high))
+        return lambda row: _joined([_compare(op, value(row), end(row)) for op, end in ends], False)
+    if kind in _COMPARED:
+        only(node, "this", "expression")
+        compare = _COMPARED[kind]
+        left, right = _term(node.this, output), _term(node.expression, output)
+        return lambda row: _compare(compare, left(row), right(row))
+    raise refusal(f"HAVING {shown(node)} is not answered", "compare answers with numbers")
+
+
+def _term(node: Any, output: Callable[[Any], Any]) -> Callable[[Row], Any]:
+    if type(node).__name__ == "Literal" and node.is_string:
+        text = str(node.this)
+        return lambda _: text
+    found = output(node)
+    return lambda row: row(found)
+
+
+def _joined(found: list[bool | None], decides: bool) -> bool | None:
+    if decides in found:
+        return decides
+    return None if None in found else not decides
+
+
+def _compare(compare: Callable[[Any, Any], bool], one: Any, other: Any) -> bool | None:
+    if one is None or other is None:
+        return None
+    try:
+        return bool(compare(one, other))
+    except TypeError:  # a key of another type
+        return None

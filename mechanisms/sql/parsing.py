@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from mechanisms.sql.refusals import SqlError, refuse
+from mechanisms.sql.refusals import SqlError, refusal
 from queryable.losses.numbers import exact
 from queryable.wording.quoting import quoted
 
@@ -26,11 +26,11 @@ class Parsed(NamedTuple):
     explains: bool
 
 
-def parsed(text: str, parameters: Sequence[Any] = ()) -> Parsed:
+def parsed(text: str, parameters: Sequence[Any] | None = ()) -> Parsed:
     """Read the text of a query.
 
     Args:
-        parameters: values for the `?` in it, in order.
+        parameters: values for the `?` in it, in order; None leaves them as they are.
 
     Raises:
         SqlError: it is no single SELECT, or too large.
@@ -51,7 +51,7 @@ def parsed(text: str, parameters: Sequence[Any] = ()) -> Parsed:
     _require_small(tokens)
     start = _word(tokens[0]) if tokens else ""
     if start not in _STARTS:
-        refuse(
+        raise refusal(
             f"a query begins with SELECT, WITH or EXPLAIN SELECT, not {quoted(start)}",
             "the data are only asked, never changed",
         )
@@ -65,8 +65,21 @@ def parsed(text: str, parameters: Sequence[Any] = ()) -> Parsed:
     while isinstance(tree, exp.Subquery | exp.Paren) and not tree.alias:
         tree = tree.this
     if not isinstance(tree, exp.Select):
-        refuse(f"{type(tree).__name__.upper()} is not answered", "write a single SELECT")
-    return Parsed(_bound(tree, parameters, exp), explains)
+        raise refusal(f"{type(tree).__name__.upper()} is not answered", "write a single SELECT")
+    return Parsed(tree if parameters is None else _bound(tree, parameters, exp), explains)
+
+
+def tables_of(text: str) -> list[str]:
+    """The names of the tables that a query reads, each once.
+
+    Raises:
+        SqlError: it is no query.
+    """
+    _, exp, _ = _library()
+    tree = parsed(text, None).select
+    own = {each.alias.lower() for each in tree.find_all(exp.CTE)}
+    names = [each.name for each in tree.find_all(exp.Table) if each.name.lower() not in own]
+    return list(dict.fromkeys(names))
 
 
 def _bound(tree: Any, parameters: Sequence[Any], exp: Any) -> Any:
@@ -123,5 +136,5 @@ def _library() -> tuple[Any, Any, tuple[type[Exception], ...]]:
         from sqlglot.dialects.dialect import Dialect
         from sqlglot.errors import SqlglotError
     except ImportError as error:
-        raise ImportError('SQL needs the extra sql: pip install ".[sql]"') from error
+        raise ModuleNotFoundError('SQL needs the extra sql: pip install ".[sql]"') from error
     return Dialect.get_or_raise(DIALECT), exp, (SqlglotError, ValueError, RecursionError)

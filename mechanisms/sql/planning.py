@@ -7,15 +7,22 @@ from typing import Any
 import attrs
 
 from mechanisms.sql.aggregates import SAMPLE, Aggregate, Aggregates
-from mechanisms.sql.expressions import Reader, only
+from mechanisms.sql.conditions import Reader
 from mechanisms.sql.grouping import Key, key_of
-from mechanisms.sql.having import Condition, condition_of
-from mechanisms.sql.outputs import Answered, Computed, Number, Tree
+from mechanisms.sql.outputs import (
+    Answered,
+    Computed,
+    Condition,
+    Number,
+    Tree,
+    condition_of,
+)
 from mechanisms.sql.parsing import parsed
-from mechanisms.sql.refusals import SqlError, refuse, shown
+from mechanisms.sql.refusals import SqlError, refusal, shown
 from mechanisms.sql.sources import Source, of_table
 from mechanisms.sql.subqueries import source_of
 from mechanisms.sql.truths import both, where_of
+from mechanisms.sql.values import only
 from mechanisms.tables.expressions.operands import per_units
 from mechanisms.tables.front_door import FromTable
 
@@ -182,7 +189,7 @@ class _Planner:
         limit, offset = (self._whole(name) for name in ("limit", "offset"))
         self._require_one_number()
         if not self.aggregates and all(key.groups is not None for key in self.keys):
-            refuse(
+            raise refusal(
                 "rows are not answered" if not self.keys else "the keys alone are public",
                 "ask for COUNT(*), SUM(..), AVG(..) and so on",
             )
@@ -205,7 +212,7 @@ class _Planner:
         for each in self.aggregates:
             read = {repr(number) for number in per_units(*each.by)}
             if len(read) > 1:
-                refuse(
+                raise refusal(
                     "a question reads one number of each unit",
                     "ask about the others in queries of their own",
                 )
@@ -216,7 +223,7 @@ class _Planner:
         if self.select.args.get("distinct"):
             only(self.select.args["distinct"])
             if group is not None:
-                refuse("DISTINCT beside GROUP BY is not answered", "leave DISTINCT out")
+                raise refusal("DISTINCT beside GROUP BY is not answered", "leave DISTINCT out")
             nodes = [each.this if each.alias else each for each in selected]
         elif group is not None:
             only(group, "expressions", "all")
@@ -235,7 +242,7 @@ class _Planner:
         if numbered and type(node).__name__ == "Literal" and not node.is_string:
             place = int(node.this) if str(node.this).isdecimal() else 0
             if not 1 <= place <= len(selected):
-                refuse(f"there is no column {shown(node)}", "count the selected ones from 1")
+                raise refusal(f"there is no column {shown(node)}", "count the selected ones from 1")
             chosen = selected[place - 1]
             return chosen.this if chosen.alias else chosen
         if type(node).__name__ == "Column" and not node.table:
@@ -279,19 +286,28 @@ class _Planner:
             only(node, "this", "to")
             return self._tree(node.this)
         if kind in _FUNCTIONS and (self._has_aggregate(node) or kind == "Neg"):
-            only(node, "this", "expression", "expressions", "decimals", "typed", "safe", "ignore_nulls")
+            only(
+                node,
+                "this",
+                "expression",
+                "expressions",
+                "decimals",
+                "typed",
+                "safe",
+                "ignore_nulls",
+            )
             more = [node.args.get("expression"), node.args.get("decimals"), *node.expressions]
             parts = [node.this, *(each for each in more if each is not None)]
             return Computed(_FUNCTIONS[kind], tuple(map(self._tree, parts)))
         if self._has_aggregate(node):
-            refuse(
+            raise refusal(
                 f"{shown(node)} is not computed from answers",
                 "there are + - * /, ABS, SQRT, ROUND, FLOOR, CEIL, GREATEST and LEAST",
             )
         if type(node).__name__ == "Column" and self.keys:
-            refuse(f"{shown(node)} is no key of GROUP BY", "add it there, or aggregate it")
+            raise refusal(f"{shown(node)} is no key of GROUP BY", "add it there, or aggregate it")
         self.reader.value(node)  # an unknown name or function is told first
-        refuse("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..), or GROUP BY it")
+        raise refusal("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..), or GROUP BY it")
 
     def _answered(self, node: Any) -> Tree:
         answer = Answered(self._place(self.asked.read(node)))
@@ -330,6 +346,5 @@ class _Planner:
         only(clause, "expression")
         given = clause.expression
         if type(given).__name__ != "Literal" or not str(given.this).isdecimal():
-            refuse(f"{shown(clause)} is not answered", "write a whole number")
+            raise refusal(f"{shown(clause)} is not answered", "write a whole number")
         return int(given.this)
-

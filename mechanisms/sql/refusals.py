@@ -1,7 +1,6 @@
 """What SQL cannot ask here, in the words of SQL."""
 
 from collections.abc import Iterable
-from typing import Never
 
 from queryable.errors import QueryError
 
@@ -13,17 +12,14 @@ class SqlError(QueryError):
     """A query in SQL that is not answered. Nothing was read or charged; the text has a remedy."""
 
 
-def refuse(what: str, instead: str) -> Never:
-    """Refuse a query.
+def refusal(what: str, instead: str) -> SqlError:
+    """The error that refuses a query.
 
     Args:
         what: what it asks for.
         instead: the nearest that is answered.
-
-    Raises:
-        SqlError: always.
     """
-    raise SqlError(f"{what}: {instead}")
+    return SqlError(f"{what}: {instead}")
 
 
 def shown(node: object) -> str:

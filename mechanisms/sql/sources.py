@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from mechanisms.sql.refusals import listed, refusal
 from mechanisms.tables.declared import Declared
-from mechanisms.sql.refusals import listed, refuse
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import Literal, Operand
 from mechanisms.tables.expressions.predicates import Predicate
@@ -97,7 +97,7 @@ class Source:
             SqlError: there is no such name.
         """
         if qualifier and qualifier.lower() != self.alias.lower():
-            refuse(f"there is no table {quoted(qualifier)} here", f"FROM names {self.alias}")
+            raise refusal(f"there is no table {quoted(qualifier)} here", f"FROM names {self.alias}")
         return self.named[self.named_as(name)]
 
     def named_as(self, name: str) -> str:
@@ -112,8 +112,13 @@ class Source:
         if len(alike) == 1:
             return alike[0]
         if alike:
-            refuse(f"{name} may be {listed(alike)}", "write it with its letters, in double quotes")
-        refuse(f"there is no column {quoted(name)}", f"there are {listed(each for each in self.named if each)}")
+            raise refusal(
+                f"{name} may be {listed(alike)}", "write it with its letters, in double quotes"
+            )
+        raise refusal(
+            f"there is no column {quoted(name)}",
+            f"there are {listed(each for each in self.named if each)}",
+        )
 
     def is_unit(self, name: str) -> bool:
         """Whether it is the privacy unit's column."""

@@ -6,10 +6,11 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.expressions import Reader, only
-from mechanisms.sql.refusals import refuse, shown
+from mechanisms.sql.conditions import Reader
+from mechanisms.sql.refusals import refusal, shown
 from mechanisms.sql.sources import ROWS, Source, Valued
 from mechanisms.sql.truths import both, is_null, where_of
+from mechanisms.sql.values import only
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Predicate
@@ -50,13 +51,13 @@ class _Sources:
                 only(each, "this", "alias")
                 named[each.alias.lower()] = (each.this, dict(named))
         if select.args.get("joins") or select.args.get("laterals"):
-            refuse(
+            raise refusal(
                 "JOIN is not answered here",
                 "let the owner join the tables: Table.join(public=..) or Table.join(other)",
             )
         from_ = select.args.get("from_")
         if from_ is None:
-            refuse("there is no FROM", "name the table")
+            raise refusal("there is no FROM", "name the table")
         only(from_, "this")
         where = select.args.get("where")
         return self._from(from_.this, named), None if where is None else where.this
@@ -68,23 +69,23 @@ class _Sources:
             only(of, "this", "alias")
             return self._query(of.this, known, alias or "the sub-query")
         if kind != "Table" or type(of.this).__name__ != "Identifier":
-            refuse(f"FROM {shown(of)} is not answered", "name the table")
+            raise refusal(f"FROM {shown(of)} is not answered", "name the table")
         only(of, "this", "alias")
         name = of.name
         if name.lower() in known:
             inner, seen = known[name.lower()]
             return self._query(inner, seen, alias or name)
         if self.name is not None and name.lower() != self.name.lower():
-            refuse(f"there is no table {name} here", f"the table is {self.name}")
+            raise refusal(f"there is no table {name} here", f"the table is {self.name}")
         return self.base(alias or name)
 
     def _query(self, select: Any, known: Mapping[str, Any], alias: str) -> Source:
         if type(select).__name__ != "Select":
-            refuse(f"{shown(select)} is not answered in FROM", "write a SELECT")
+            raise refusal(f"{shown(select)} is not answered in FROM", "write a SELECT")
         only(select, "expressions", "from_", "where", "group", "having", "with_")
         source, where = self.read(select, known)
         if source.per_unit:
-            refuse("a query over units stands outermost", _PER_UNIT)
+            raise refusal("a query over units stands outermost", _PER_UNIT)
         reader = Reader(source)
         rows = _rows(reader, where)
         if select.args.get("group") is None:
@@ -108,7 +109,7 @@ def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -
     """A query that computes columns of rows, or leaves rows out."""
     source, named, whole = reader.source, dict[str, Valued](), set[str]()
     if select.args.get("having") is not None:
-        refuse("HAVING without GROUP BY is not answered", "write WHERE")
+        raise refusal("HAVING without GROUP BY is not answered", "write WHERE")
     for each in select.expressions:
         if type(each).__name__ == "Star":
             only(each)
@@ -118,7 +119,7 @@ def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -
         of = each.this if each.alias else each
         name = each.alias_or_name
         if not name:
-            refuse(f"{shown(each)} has no name", "name it with AS")
+            raise refusal(f"{shown(each)} has no name", "name it with AS")
         named[name] = reader.value(of)
         if type(of).__name__ == "Column" and source.is_unit(of.name):
             whole.add(name)
@@ -132,10 +133,10 @@ def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) 
     keys = select.args["group"].expressions
     unit = source.table.unit
     if unit is None:
-        refuse("GROUP BY in a sub-query is by the privacy unit", "the table has none")
+        raise refusal("GROUP BY in a sub-query is by the privacy unit", "the table has none")
     is_unit = [type(each).__name__ == "Column" and source.is_unit(each.name) for each in keys]
     if is_unit != [True]:
-        refuse(f"GROUP BY in a sub-query is by {unit.column} alone", _PER_UNIT)
+        raise refusal(f"GROUP BY in a sub-query is by {unit.column} alone", _PER_UNIT)
     rows = Valued(Column(PerUnit("count", None, Fraction(0), MOST_ROWS, where=where)))
     named, whole = dict[str, Valued](), set[str]()
     for each in select.expressions:
@@ -145,7 +146,7 @@ def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) 
             whole.add(name)
             continue
         if not name:
-            refuse(f"{shown(each)} has no name", "name it with AS")
+            raise refusal(f"{shown(each)} has no name", "name it with AS")
         named[name] = _number(of, reader, where)
     per_unit = Source(
         source.table,
@@ -157,7 +158,9 @@ def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) 
     having = select.args.get("having")
     if having is None:
         return per_unit
-    inner = attrs.evolve(per_unit, named={ROWS: rows, **_of_aggregates(having, reader, where, named)})
+    inner = attrs.evolve(
+        per_unit, named={ROWS: rows, **_of_aggregates(having, reader, where, named)}
+    )
     return attrs.evolve(per_unit, where=Reader(inner).where(having.this, rows.column))
 
 
@@ -166,14 +169,14 @@ def _of_aggregates(
 ) -> Mapping[str, Valued]:
     """The names that HAVING may use, with each aggregate in it under a name of its own."""
     found = dict(named)
-    for place, each in enumerate(list(having.find_all(*_aggregates(having)))):
+    for place, each in enumerate(list(having.find_all(*_aggregates()))):
         name = f"_{place}"
         found[name] = _number(each, reader, where)
         each.replace(_column(name))
     return found
 
 
-def _aggregates(having: Any) -> tuple[type, ...]:
+def _aggregates() -> tuple[type, ...]:
     from sqlglot import exp
 
     return exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max
@@ -187,17 +190,24 @@ def _column(name: str) -> Any:
 
 def _number(node: Any, reader: Reader, where: Predicate | None) -> Valued:
     """A number of each unit."""
-    if type(node).__name__ == "Anonymous" and str(node.this).upper() == "CLAMP" and node.expressions:
+    if (
+        type(node).__name__ == "Anonymous"
+        and str(node.this).upper() == "CLAMP"
+        and node.expressions
+    ):
         found = _number(node.expressions[0], reader, where)
-        _, bounds = reader.clamp(_around(node))
+        within = reader.clamp(_around(node))
         assert found.clipped is not None
-        return found.clipped(*bounds)
+        assert within is not None
+        return found.clipped(*within[1])
     kind = type(node).__name__
     if kind == "Count":
         return _count(node, reader, where)
     if kind in _HOW:
         return _of_column(_HOW[kind], node, reader, where)
-    refuse(f"{shown(node)} is not answered in a sub-query", "there are COUNT, SUM, AVG, MIN, MAX")
+    raise refusal(
+        f"{shown(node)} is not answered in a sub-query", "there are COUNT, SUM, AVG, MIN, MAX"
+    )
 
 
 def _around(node: Any) -> Any:
@@ -211,7 +221,9 @@ def _count(node: Any, reader: Reader, where: Predicate | None) -> Valued:
     only(node, "this", "big_int")
     of, rows = node.this, where
     if type(of).__name__ == "Distinct":
-        refuse(f"{shown(node)} is not answered in a sub-query", "COUNT(*) counts a unit's rows")
+        raise refusal(
+            f"{shown(node)} is not answered in a sub-query", "COUNT(*) counts a unit's rows"
+        )
     if of is not None and type(of).__name__ != "Star":
         there = is_null(reader.value(of)).no
         rows = where_of(both(True if where is None else where, there), _any_column(reader.source))
@@ -230,7 +242,7 @@ def _of_column(how: str, node: Any, reader: Reader, where: Predicate | None) -> 
     value, ends = (reader.value(node.this), None) if within is None else within
     ends = value.bounds if ends is None else ends
     if value.column is None:
-        refuse(f"{shown(node)} is of a constant", "name a column")
+        raise refusal(f"{shown(node)} is of a constant", "name a column")
     column = value.column
     table = reader.source.table
     # In SQL the sum of no cell is NULL: a unit without a cell is left out.

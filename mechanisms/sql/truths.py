@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, NamedTuple, TypeAlias
 
-from mechanisms.sql.refusals import refuse, shown
+from mechanisms.sql.refusals import refusal, shown
 from mechanisms.sql.sources import Valued, plain
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.columns import Column
@@ -118,7 +118,7 @@ def compared(left: Valued, operator: str, right: Valued, kind: Kind | None, node
             present if no is True else no,
         )
     except (TypeError, ValueError) as error:
-        refuse(f"{shown(node)} does not compare", str(error))
+        raise refusal(f"{shown(node)} does not compare", str(error)) from None
 
 
 def _with_constant(column: Column, operator: str, value: Valued, kind: Kind | None) -> Holds:
@@ -162,7 +162,7 @@ def _of_constants(left: Valued, operator: str, right: Valued, node: Any) -> Trut
     one, other = left.constant, right.constant
     numbers = left.number is not None and right.number is not None
     if not numbers and type(one) is not type(other):
-        refuse(f"{shown(node)} compares different types", "write both of one type")
+        raise refusal(f"{shown(node)} compares different types", "write both of one type")
     a: Any = one
     holds = {
         "<": lambda: a < other,
@@ -189,7 +189,7 @@ def is_in(left: Valued, values: list[Valued], kind: Kind | None, node: Any) -> T
         try:
             yes = IsIn(left.column.operand, [plain(each.constant) for each in known])
         except (TypeError, ValueError) as error:
-            refuse(f"{shown(node)} does not compare", str(error))
+            raise refusal(f"{shown(node)} does not compare", str(error)) from None
         found = Truth(yes, both(Not(yes), is_null(left).no))
     return found if len(known) == len(values) else Truth(found.yes, False)
 

@@ -4,12 +4,13 @@ Bounds and keys are never taken from the rows.
 """
 
 from collections.abc import Container, Mapping
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
-from mechanisms.tables.expressions.scalars import Scalar, scalars
+from mechanisms.tables.expressions.scalars import Scalar
 from mechanisms.tables.requests.keys import categories_of
 from mechanisms.tables.requests.signed import signed
 from queryable.wording.quoting import quoted
@@ -50,10 +51,10 @@ class Declared:
         keys = categories_of(given["keys"]) if "keys" in given else ()
         if "lower" not in given:
             return cls(keys=keys)
-        lower, upper = scalars([given["lower"], given["upper"]], name)
-        if not (isinstance(lower, str) or hasattr(lower, "year")):
+        lower, upper = given["lower"], given["upper"]
+        if type(lower) not in (date, datetime) or type(lower) is not type(upper):
             lower, upper = signed(lower, f"{name}'s lower"), signed(upper, f"{name}'s upper")
-        if not lower <= upper:  # type: ignore[operator]
+        if not lower <= upper:
             raise ValueError(f"{name}'s lower bound is above its upper bound")
         return cls(lower, upper, keys)
 

@@ -1,10 +1,11 @@
-"""Expressions of one row: values and conditions.
+"""Expressions of one row: values.
 
 Responsible for the closed grammar: a part of a query that is not named here is refused, whatever a
 parser makes of it. Numbers are those of DuckDB: `/` divides as real numbers, and a constant with a
 point is exact.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,10 @@ import attrs
 
 from mechanisms.sql.functions import (
     ALIASES,
+    CASTS,
+    OF_TEXT,
     PARTS,
+    PARTS_OF,
     UNITS,
     arithmetic,
     bounds_of,
@@ -23,50 +27,18 @@ from mechanisms.sql.functions import (
     shifted,
     united,
 )
-from mechanisms.sql.refusals import SqlError, refuse, shown
+from mechanisms.sql.refusals import SqlError, refusal, shown
 from mechanisms.sql.sources import Bounds, Source, Valued
 from mechanisms.sql.truths import (
-    UNKNOWN,
     Truth,
-    both,
-    compared,
-    is_in,
     is_null,
-    where_of,
 )
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.columns import Column, when
 from mechanisms.tables.expressions.operands import When
 from queryable.losses.numbers import exact
 
-_CAST = {
-    "INT": "integer",
-    "BIGINT": "integer",
-    "SMALLINT": "integer",
-    "TINYINT": "integer",
-    "DOUBLE": "number",
-    "FLOAT": "number",
-    "VARCHAR": "text",
-    "TEXT": "text",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMPNTZ": "timestamp",
-    "BOOLEAN": "boolean",
-}
-_OPERATORS = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
-_OF_TEXT = {"Lower": Column.lower, "Upper": Column.upper, "Trim": Column.strip}
-_PARTS = {
-    "Year": "YEAR",
-    "Quarter": "QUARTER",
-    "Month": "MONTH",
-    "Day": "DAY",
-    "DayOfMonth": "DAY",
-    "Hour": "HOUR",
-    "DayOfWeekIso": "ISODOW",
-    "DayOfWeek": "DOW",
-}
-_MATCHES = {"StartsWith": "starts_with", "EndsWith": "ends_with", "Contains": "contains"}
 _AGGREGATES = "an aggregate stands in SELECT, HAVING or ORDER BY, and not within another one"
 
 
@@ -79,12 +51,12 @@ def only(node: Any, *names: str) -> None:
     for name, given in node.args.items():
         if given and name not in names:
             word = name.rstrip("_").replace("_", " ").upper()
-            refuse(f"{shown(node)} has {word}, which is not answered", "leave it out")
+            raise refusal(f"{shown(node)} has {word}, which is not answered", "leave it out")
 
 
 @attrs.frozen(eq=False)
-class Reader:
-    """Reads the expressions of a query over some rows."""
+class Values(ABC):
+    """Reads the values in a query over some rows."""
 
     source: Source
 
@@ -110,57 +82,52 @@ class Reader:
             except SqlError:
                 raise
             except (TypeError, ValueError, ArithmeticError) as error:
-                refuse(f"{shown(node)} is not answered", str(error))
-        if name in _TRUTHS:
+                raise refusal(f"{shown(node)} is not answered", str(error)) from None
+        if self.is_truth(node):
             return self._chosen([(self.truth(node), Valued(constant=True))], Valued(), node)
         if getattr(node, "is_star", False):
-            refuse("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..) and so on")
+            raise refusal("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..) and so on")
         kinds = {each.__name__ for each in type(node).__mro__}
         if "AggFunc" in kinds:
-            refuse(f"{shown(node)} cannot stand here", _AGGREGATES)
+            raise refusal(f"{shown(node)} cannot stand here", _AGGREGATES)
         if "Window" in kinds:
-            refuse("a window reads other rows", "ask for groups, GROUP BY, or for a sub-query")
+            raise refusal(
+                "a window reads other rows", "ask for groups, GROUP BY, or for a sub-query"
+            )
         if kinds & {"Subquery", "Select", "Exists"}:
-            refuse(
+            raise refusal(
                 "a sub-query stands in FROM alone",
                 "SELECT AVG(n) FROM (SELECT unit, COUNT(*) AS n FROM t GROUP BY unit)",
             )
-        refuse(f"{shown(node)} is not answered", "docs/sql.md has the functions that are")
+        raise refusal(f"{shown(node)} is not answered", "docs/sql.md has the functions that are")
 
+    @abstractmethod
     def truth(self, node: Any) -> Truth:
-        """A condition.
+        """A condition."""
 
-        Raises:
-            SqlError: it is none, or is not answered.
-        """
-        name = type(node).__name__
-        if name in _TRUTHS:
-            try:
-                return _TRUTHS[name](self, node)
-            except SqlError:
-                raise
-            except (TypeError, ValueError, ArithmeticError) as error:
-                refuse(f"{shown(node)} is not answered", str(error))
-        value = self.value(node)
-        if value.is_null:
-            return UNKNOWN
-        if value.column is None and isinstance(value.constant, bool):
-            return Truth(value.constant, not value.constant)
-        kind = self.kind(value)
-        if kind is None or kind.name != "boolean":
-            refuse(f"{shown(node)} is no condition", "compare it, as in x > 0")
-        return compared(value, "==", Valued(constant=True), kind, node)
+    @abstractmethod
+    def is_truth(self, node: Any) -> bool:
+        """Whether a part of a query is a condition."""
+
+    @abstractmethod
+    def compared(self, left: Any, operator: str, right: Any, node: Any) -> Truth:
+        """A comparison of two parts of a query."""
 
     # Values.
 
     def _column(self, node: Any) -> Valued:
         only(node, "this", "table")
         if type(node.this).__name__ == "Star":
-            refuse("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..) and so on")
+            raise refusal("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..) and so on")
         found = self.source.find(node.name, node.table)
         if found.column is None and found.clipped is not None:
-            refuse(f"{shown(node)} needs public bounds", f"write CLAMP({shown(node)}, 0, 100)")
+            raise refusal(
+                f"{shown(node)} needs public bounds", f"write CLAMP({shown(node)}, 0, 100)"
+            )
         return found
+
+    def _null(self, node: Any) -> Valued:
+        return Valued()
 
     def _literal(self, node: Any) -> Valued:
         if node.is_string:
@@ -192,9 +159,13 @@ class Reader:
         day = self.value(node.this)
         amount = Fraction(str(interval.this.this)) if interval.this else Fraction(1)
         if day.column is not None or not hasattr(day.constant, "timetuple"):
-            refuse("an interval is added to a date that is written", "compare the column with it")
+            raise refusal(
+                "an interval is added to a date that is written", "compare the column with it"
+            )
         if amount.denominator != 1 or not abs(amount) < 10**7 or operator not in "+-":
-            refuse(f"{shown(interval)} is not answered", "write whole numbers of days or months")
+            raise refusal(
+                f"{shown(interval)} is not answered", "write whole numbers of days or months"
+            )
         sign = 1 if operator == "+" else -1
         unit = str(interval.args["unit"]).upper().removesuffix("S")
         return Valued(constant=shifted(day.constant, sign * int(amount), unit))
@@ -211,15 +182,15 @@ class Reader:
             else kind.family in ("number", "written") and kind.name != "boolean"
         )
         if not fits:
-            refuse(f"{shown(node)} is no number", "only numbers are computed with")
+            raise refusal(f"{shown(node)} is no number", "only numbers are computed with")
 
     def _cast(self, node: Any) -> Valued:
         only(node, "this", "to", "safe")
         to = node.args["to"]
         name = str(getattr(to.this, "name", to.this))
-        if name not in _CAST or to.expressions:
-            refuse(f"{shown(node)} is not answered", f"types are {', '.join(sorted(_CAST))}")
-        kind, value = _CAST[name], self.value(node.this)
+        if name not in CASTS or to.expressions:
+            raise refusal(f"{shown(node)} is not answered", f"types are {', '.join(sorted(CASTS))}")
+        kind, value = CASTS[name], self.value(node.this)
         if value.is_null:
             return value
         if value.column is None:
@@ -227,7 +198,7 @@ class Reader:
         known = self.kind(value)
         assert known is not None
         if kind == "integer" and known.name in ("float", "decimal"):
-            refuse(f"{shown(node)} rounds", "TRUNC(x) cuts off what is behind the point")
+            raise refusal(f"{shown(node)} rounds", "TRUNC(x) cuts off what is behind the point")
         bounds = value.bounds if kind in ("integer", "number") else None
         return Valued(value.column.cast(kind), bounds=bounds)
 
@@ -243,7 +214,7 @@ class Reader:
             return value
         if kind == "boolean" and isinstance(given, bool):
             return value
-        refuse(f"{shown(node)} is not answered", "write the constant in that type")
+        raise refusal(f"{shown(node)} is not answered", "write the constant in that type")
 
     def _truncated(self, node: Any) -> Valued:
         only(node, "this")
@@ -253,7 +224,7 @@ class Reader:
 
     def _as_column(self, value: Valued, node: Any) -> Column:
         if value.column is None:
-            refuse(f"{shown(node)} is of a constant", "write its value")
+            raise refusal(f"{shown(node)} is of a constant", "write its value")
         return value.column
 
     def _absolute(self, node: Any) -> Valued:
@@ -270,10 +241,10 @@ class Reader:
     def _text(self, node: Any) -> Valued:
         only(node, "this")
         column = self._as_column(self.value(node.this), node)
-        return Valued(_OF_TEXT[type(node).__name__](column))
+        return Valued(OF_TEXT[type(node).__name__](column))
 
     def _part(self, node: Any) -> Valued:
-        return self._part_of(_PARTS[type(node).__name__], node.this, node)
+        return self._part_of(PARTS_OF[type(node).__name__], node.this, node)
 
     def _extract(self, node: Any) -> Valued:
         only(node, "this", "expression")
@@ -294,7 +265,7 @@ class Reader:
         value = self.value(node.this)
         unit = str(node.args["unit"]).upper()
         if unit not in UNITS:
-            refuse(f"DATE_TRUNC of {unit} is not answered", f"there are {', '.join(UNITS)}")
+            raise refusal(f"DATE_TRUNC of {unit} is not answered", f"there are {', '.join(UNITS)}")
         return Valued(self._as_column(value, node).truncate(unit.lower()))
 
     def _case(self, node: Any) -> Valued:
@@ -304,7 +275,7 @@ class Reader:
             if node.this is None:
                 condition = self.truth(each.this)
             else:
-                condition = self._compared(node.this, "==", each.this, each)
+                condition = self.compared(node.this, "==", each.this, each)
             cases.append((condition, self.value(each.args["true"])))
         default = node.args.get("default")
         return self._chosen(cases, Valued() if default is None else self.value(default), node)
@@ -345,7 +316,7 @@ class Reader:
 
     def _nullif(self, node: Any) -> Valued:
         value = self.value(node.this)
-        same = self._compared(node.this, "==", node.expression, node)
+        same = self.compared(node.this, "==", node.expression, node)
         return self._chosen([(same, Valued())], value, node)
 
     def _extreme(self, node: Any) -> Valued:
@@ -354,7 +325,7 @@ class Reader:
         columns = [each for each in values if each.column is not None]
         numbers = [each.number for each in values if each.column is None]
         if len(columns) != 1 or any(number is None for number in numbers):
-            refuse(f"{shown(node)} is not answered", "compare one column with numbers")
+            raise refusal(f"{shown(node)} is not answered", "compare one column with numbers")
         known = [number for number in numbers if number is not None]
         if type(node).__name__ == "Greatest":
             return self._clamped(columns[0], max(known, default=None), None, node)
@@ -375,7 +346,9 @@ class Reader:
         if name in ("DATE_PART", "DATEPART") and len(given) == 2:
             part = str(given[0].this).upper()
             return self._part_of(ALIASES.get(part, part), given[1], node)
-        refuse(f"there is no function {name}", "docs/sql.md has the functions that are answered")
+        raise refusal(
+            f"there is no function {name}", "docs/sql.md has the functions that are answered"
+        )
 
     def clamp(self, node: Any) -> tuple[Valued, Bounds] | None:
         """What is within a CLAMP, and its bounds; None if this is none."""
@@ -384,7 +357,9 @@ class Reader:
         given = node.expressions
         ends = [self.value(each).number for each in given[1:]]
         if len(ends) != 2 or ends[0] is None or ends[1] is None or not ends[0] <= ends[1]:
-            refuse(f"{shown(node)} is not answered", "write CLAMP(x, lower, upper) in numbers")
+            raise refusal(
+                f"{shown(node)} is not answered", "write CLAMP(x, lower, upper) in numbers"
+            )
         bounds = (ends[0], ends[1])
         of = given[0]
         value = self.source.find(of.name, of.table) if type(of).__name__ == "Column" else None
@@ -392,135 +367,28 @@ class Reader:
             return self.value(of), bounds
         return value.clipped(*bounds), bounds
 
-    # Conditions.
 
-    def _comparison(self, node: Any) -> Truth:
-        only(node, "this", "expression")
-        return self._compared(node.this, _OPERATORS[type(node).__name__], node.expression, node)
-
-    def _compared(self, left: Any, operator: str, right: Any, node: Any) -> Truth:
-        one, other = self.value(left), self.value(right)
-        one, other = self._alike(one, other), self._alike(other, one)
-        return compared(one, operator, other, self.kind(one) or self.kind(other), node)
-
-    def _alike(self, value: Valued, other: Valued) -> Valued:
-        """A text that is compared with a date, as a date."""
-        kind = self.kind(other)
-        if not isinstance(value.constant, str) or kind is None:
-            return value
-        if kind.family in ("moment", "instant"):
-            whole = len(value.constant) == len("2024-02-29")
-            return Valued(constant=moment(value.constant, whole=whole))
-        return value
-
-    def _and(self, node: Any) -> Truth:
-        return self._joined(node, Truth.also)
-
-    def _or(self, node: Any) -> Truth:
-        return self._joined(node, Truth.otherwise)
-
-    def _joined(self, node: Any, join: Callable[[Truth, Truth], Truth]) -> Truth:
-        """A chain of AND or of OR, in pairs, so that it nests little."""
-        truths = [self.truth(each) for each in node.flatten()]
-        while len(truths) > 1:
-            pairs = zip(truths[::2], truths[1::2], strict=False)
-            truths = [join(*pair) for pair in pairs] + truths[len(truths) // 2 * 2 :]
-        return truths[0]
-
-    def _not(self, node: Any) -> Truth:
-        return self.truth(node.this).negated()
-
-    def _nested(self, node: Any) -> Truth:
-        only(node, "this")
-        return self.truth(node.this)
-
-    def _between(self, node: Any) -> Truth:
-        only(node, "this", "low", "high")
-        above = self._compared(node.this, ">=", node.args["low"], node)
-        return above.also(self._compared(node.this, "<=", node.args["high"], node))
-
-    def _in(self, node: Any) -> Truth:
-        only(node, "this", "expressions")
-        left = self.value(node.this)
-        values = [self._alike(self.value(each), left) for each in node.expressions]
-        return is_in(left, values, self.kind(left), node)
-
-    def _is(self, node: Any) -> Truth:
-        only(node, "this", "expression")
-        if type(node.expression).__name__ == "Null":
-            return is_null(self.value(node.this))
-        if type(node.expression).__name__ == "Boolean":
-            found = self.truth(node.this)
-            asked = found.yes if node.expression.this else found.no
-            return Truth(asked, not asked if isinstance(asked, bool) else ~asked)
-        refuse(f"{shown(node)} is not answered", "write IS NULL, IS TRUE or IS FALSE")
-
-    def _like(self, node: Any) -> Truth:
-        only(node, "this", "expression")
-        pattern, value = self.value(node.expression).constant, self.value(node.this)
-        if value.is_null:
-            return UNKNOWN
-        column = self._as_column(value, node)
-        if not isinstance(pattern, str):
-            refuse(f"{shown(node)} is not answered", "write the pattern as a text")
-        if type(node).__name__ == "ILike":
-            column, pattern = column.lower(), pattern.lower()
-        return self._matched(value, column.like(pattern))
-
-    def _contains(self, node: Any) -> Truth:
-        only(node, "this", "expression")
-        value, part = self.value(node.this), self.value(node.expression).constant
-        column = self._as_column(value, node)
-        if not isinstance(part, str):
-            refuse(f"{shown(node)} is not answered", "write the part as a text")
-        return self._matched(value, getattr(column, _MATCHES[type(node).__name__])(part))
-
-    def _matched(self, value: Valued, yes: Any) -> Truth:
-        return Truth(yes, both(~yes, is_null(value).no))
-
-    def _boolean(self, node: Any) -> Truth:
-        return Truth(bool(node.this), not node.this)
-
-    def where(self, node: Any, column: Any) -> Any:
-        """A condition as a predicate of the rows that it selects; None for all."""
-        return where_of(self.truth(node).yes, column)
-
-
-_VALUES: Mapping[str, Callable[[Reader, Any], Valued]] = {
-    "Column": Reader._column,
-    "Literal": Reader._literal,
-    "Null": lambda reader, node: Valued(),
-    "Paren": Reader._paren,
-    "Neg": Reader._negative,
-    **dict.fromkeys(_ARITHMETIC, Reader._arithmetic),
-    "Cast": Reader._cast,
-    "TryCast": Reader._cast,
-    "Trunc": Reader._truncated,
-    "Abs": Reader._absolute,
-    **dict.fromkeys(_OF_TEXT, Reader._text),
-    **dict.fromkeys(_PARTS, Reader._part),
-    "Extract": Reader._extract,
-    "TimestampTrunc": Reader._start,
-    "DateTrunc": Reader._start,
-    "Case": Reader._case,
-    "If": Reader._if,
-    "Coalesce": Reader._coalesce,
-    "Nullif": Reader._nullif,
-    "Greatest": Reader._extreme,
-    "Least": Reader._extreme,
-    "Anonymous": Reader._function,
-}
-_TRUTHS: Mapping[str, Callable[[Reader, Any], Truth]] = {
-    **dict.fromkeys(_OPERATORS, Reader._comparison),
-    "And": Reader._and,
-    "Or": Reader._or,
-    "Not": Reader._not,
-    "Paren": Reader._nested,
-    "Between": Reader._between,
-    "In": Reader._in,
-    "Is": Reader._is,
-    "Like": Reader._like,
-    "ILike": Reader._like,
-    **dict.fromkeys(_MATCHES, Reader._contains),
-    "Boolean": Reader._boolean,
+_VALUES: Mapping[str, Callable[[Values, Any], Valued]] = {
+    "Column": Values._column,
+    "Literal": Values._literal,
+    "Null": Values._null,
+    "Paren": Values._paren,
+    "Neg": Values._negative,
+    **dict.fromkeys(_ARITHMETIC, Values._arithmetic),
+    "Cast": Values._cast,
+    "TryCast": Values._cast,
+    "Trunc": Values._truncated,
+    "Abs": Values._absolute,
+    **dict.fromkeys(OF_TEXT, Values._text),
+    **dict.fromkeys(PARTS_OF, Values._part),
+    "Extract": Values._extract,
+    "TimestampTrunc": Values._start,
+    "DateTrunc": Values._start,
+    "Case": Values._case,
+    "If": Values._if,
+    "Coalesce": Values._coalesce,
+    "Nullif": Values._nullif,
+    "Greatest": Values._extreme,
+    "Least": Values._extreme,
+    "Anonymous": Values._function,
 }
