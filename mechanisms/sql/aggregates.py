@@ -165,13 +165,16 @@ class Aggregates:
             return clamped
         value = self.reader.value(of)
         kind = self.reader.kind(value)
+        if kind is not None and kind.family not in ("number", "written", "any"):
+            raise refusal(f"{shown(node)} is of {kind.name}", "only numbers are added up")
         if value.bounds is not None:
             return value, value.bounds
         if kind is not None and kind.name == "boolean":
             return value, (Fraction(0), Fraction(1))
         number = value.number
         if number is not None:
-            raise refusal(f"{shown(node)} is of a constant", "COUNT(*) times the constant says it")
+            ends = (min(number, Fraction(0)), max(number, Fraction(0)) or Fraction(1))
+            return Valued(Column(value.as_operand())), ends
         raise refusal(
             f"{shown(node)} needs public bounds",
             f"write CLAMP({shown(of)}, 0, 100) with bounds that fit, or let the owner state them",
@@ -180,10 +183,6 @@ class Aggregates:
     def _column(self, value: Valued, node: Any) -> Column:
         if value.column is None:
             raise refusal(f"{shown(node)} is of a constant", "name a column")
-        kind = self.reader.kind(value)
-        assert kind is not None
-        if kind.family not in ("number", "written", "any"):
-            raise refusal(f"{shown(node)} is of {kind.name}", "only numbers are added up")
         return value.column
 
     # Quantiles.

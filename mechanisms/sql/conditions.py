@@ -110,7 +110,7 @@ class Reader(Values):
         raise refusal(f"{shown(node)} is not answered", "write IS NULL, IS TRUE or IS FALSE")
 
     def _like(self, node: Any) -> Truth:
-        only(node, "this", "expression")
+        only(node, "this", "expression", "negate")
         pattern, value = self.value(node.expression).constant, self.value(node.this)
         if value.is_null:
             return UNKNOWN
@@ -119,7 +119,8 @@ class Reader(Values):
             raise refusal(f"{shown(node)} is not answered", "write the pattern as a text")
         if type(node).__name__ == "ILike":
             column, pattern = column.lower(), pattern.lower()
-        return self._matched(value, column.like(pattern))
+        found = self._matched(value, column.like(pattern))
+        return found.negated() if node.args.get("negate") else found
 
     def _contains(self, node: Any) -> Truth:
         only(node, "this", "expression")

@@ -124,9 +124,8 @@ def _of_dates(operand: Truncated, reader: Reader) -> list[Any] | None:
         case "month":
             return list(Keys.months(of, first, last).values)
         case "quarter":
-            return [
-                day for day in Keys.months(of, first, last).values if day.month % 3 == 1
-            ] or None
+            begins = first.replace(month=first.month - (first.month - 1) % 3, day=1)
+            return list(Keys.months(of, begins, last).values[::3])
         case "week":
             return list(Keys.weeks(of, first, last).values)
         case "day":

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from mechanisms.sql.refusals import SqlError, refusal
-from queryable.losses.numbers import exact
+from mechanisms.tables.requests.signed import signed
 from queryable.wording.quoting import quoted
 
 MOST_CHARACTERS, MOST_TOKENS, DEEPEST = 20_000, 3_000, 25
@@ -105,7 +105,7 @@ def _constant(value: Any, exp: Any) -> Any:
         return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
     if isinstance(value, str):
         return exp.Literal.string(str.__str__(value))
-    number = exact(value, "a parameter")
+    number = signed(value, "a parameter")
     written = exp.Literal(this=str(abs(number)), is_string=False)
     return exp.Neg(this=written) if number < 0 else written
 

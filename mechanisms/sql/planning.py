@@ -299,6 +299,8 @@ class _Planner:
             more = [node.args.get("expression"), node.args.get("decimals"), *node.expressions]
             parts = [node.this, *(each for each in more if each is not None)]
             return Computed(_FUNCTIONS[kind], tuple(map(self._tree, parts)))
+        if any(type(each).__name__ == "Window" for each in node.walk()):
+            raise refusal("a window reads other rows", "GROUP BY, or write a sub-query")
         if self._has_aggregate(node):
             raise refusal(
                 f"{shown(node)} is not computed from answers",

@@ -122,7 +122,7 @@ class Source:
 
     def is_unit(self, name: str) -> bool:
         """Whether it is the privacy unit's column."""
-        return self.named_as(name) in self.whole
+        return name in self.whole or name.lower() in {each.lower() for each in self.whole}
 
 
 def of_table(

@@ -8,10 +8,10 @@ import attrs
 
 from mechanisms.sql.conditions import Reader
 from mechanisms.sql.refusals import refusal, shown
-from mechanisms.sql.sources import ROWS, Source, Valued
+from mechanisms.sql.sources import ROWS, Bounds, Source, Valued
 from mechanisms.sql.truths import both, is_null, where_of
 from mechanisms.sql.values import only
-from mechanisms.tables.expressions.columns import Column
+from mechanisms.tables.expressions.columns import Column, when
 from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Predicate
 
@@ -219,40 +219,61 @@ def _around(node: Any) -> Any:
 
 def _count(node: Any, reader: Reader, where: Predicate | None) -> Valued:
     only(node, "this", "big_int")
-    of, rows = node.this, where
+    of = node.this
     if type(of).__name__ == "Distinct":
-        raise refusal(
-            f"{shown(node)} is not answered in a sub-query", "COUNT(*) counts a unit's rows"
-        )
-    if of is not None and type(of).__name__ != "Star":
-        there = is_null(reader.value(of)).no
-        rows = where_of(both(True if where is None else where, there), _any_column(reader.source))
+        raise refusal(f"{shown(node)} is not answered here", "COUNT(*) counts a unit's rows")
+    if of is None or type(of).__name__ == "Star":
+        return _fixed(Column(PerUnit("count", None, Fraction(0), MOST_ROWS, where=where)))
+    there = where_of(is_null(reader.value(of)).no, _any_column(reader.source))
+    if there is None:
+        return _fixed(Column(PerUnit("count", None, Fraction(0), MOST_ROWS, where=where)))
+    # A unit whose cells are all NULL has the number 0, and is there.
+    cells = when(there).then(1).otherwise(0)
+    return _fixed(Column(PerUnit("sum", cells, Fraction(0), MOST_ROWS, where=where)))
 
-    number = Column(PerUnit("count", None, Fraction(0), MOST_ROWS, where=rows))
 
-    def clipped(low: Fraction, high: Fraction) -> Valued:
-        return Valued(number, bounds=(low, high), clipped=clipped)
-
-    return Valued(number, clipped=clipped)
+def _fixed(number: Column, bounds: Bounds | None = None) -> Valued:
+    """A number of each unit, which a CLAMP around it does not change: it is clipped afterwards."""
+    return Valued(
+        number, bounds=bounds, clipped=lambda low, high: Valued(number, bounds=(low, high))
+    )
 
 
 def _of_column(how: str, node: Any, reader: Reader, where: Predicate | None) -> Valued:
     only(node, "this")
-    within = reader.clamp(node.this)
-    value, ends = (reader.value(node.this), None) if within is None else within
-    ends = value.bounds if ends is None else ends
+    value = reader.value(node.this)
     if value.column is None:
         raise refusal(f"{shown(node)} is of a constant", "name a column")
-    column = value.column
+    column, cells = value.column, value.bounds
     table = reader.source.table
     # In SQL the sum of no cell is NULL: a unit without a cell is left out.
     there = is_null(value).no
     rows = where_of(both(True if where is None else where, there), column)
 
     def clipped(low: Fraction, high: Fraction) -> Valued:
+        if how == "sum":
+            _require_exact(node, cells, max(abs(low), abs(high)))
         numbers = table.per_unit(how, column, low, high, rows)
-        return Valued(Column(numbers.operand), bounds=(low, high), clipped=clipped)
+        return _fixed(Column(numbers.operand), (low, high))
 
-    if how == "sum" or ends is None:
-        return Valued(clipped=clipped)
-    return clipped(*ends)
+    if how == "mean" and cells is None:
+        raise refusal(
+            f"{shown(node)} needs public bounds", f"AVG(CLAMP({shown(node.this)}, 0, 100))"
+        )
+    return Valued(clipped=clipped) if how == "sum" or cells is None else clipped(*cells)
+
+
+def _require_exact(node: Any, cells: Bounds | None, most: Fraction) -> None:
+    """Check that cells need no clipping before they are added up, or are of one sign.
+
+    Raises:
+        SqlError: the sum of clipped cells could differ from the clipped sum.
+    """
+    of_one_sign = cells is not None and (cells[0] >= 0 or cells[1] <= 0)
+    if of_one_sign or (cells is not None and max(map(abs, cells)) <= most):
+        return
+    of = shown(node.this)
+    raise refusal(
+        f"{shown(node)} may add up numbers of either sign that are larger than its own bounds",
+        f"write the bounds of each, SUM(CLAMP({of}, 0, 10)), and wider ones around it",
+    )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mechanisms.sql.refusals import refusal, shown
 from mechanisms.sql.sources import Valued, plain
-from mechanisms.tables.expressions.column_types import Kind
+from mechanisms.tables.expressions.column_types import Kind, placed
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import operand_name
 from mechanisms.tables.expressions.predicates import And, IsIn, IsNull, Not, Or, Predicate
@@ -126,6 +126,8 @@ def _with_constant(column: Column, operator: str, value: Valued, kind: Kind | No
     if kind is not None and kind.name == "decimal" and number is not None:
         assert kind.step is not None
         return _on_decimals(column, operator, number, kind.step)
+    if kind is not None and kind.name not in ("written", "any"):
+        placed(kind, operator, plain(value.constant))  # raises if they are of different types
     return column._compared(operator, plain(value.constant))
 
 
@@ -187,6 +189,8 @@ def is_in(left: Valued, values: list[Valued], kind: Kind | None, node: Any) -> T
             found = found.otherwise(compared(left, "==", each, kind, node))
     else:
         try:
+            for each in known:
+                _with_constant(left.column, "==", each, kind)
             yes = IsIn(left.column.operand, [plain(each.constant) for each in known])
         except (TypeError, ValueError) as error:
             raise refusal(f"{shown(node)} does not compare", str(error)) from None

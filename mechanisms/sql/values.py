@@ -327,9 +327,15 @@ class Values(ABC):
         if len(columns) != 1 or any(number is None for number in numbers):
             raise refusal(f"{shown(node)} is not answered", "compare one column with numbers")
         known = [number for number in numbers if number is not None]
-        if type(node).__name__ == "Greatest":
-            return self._clamped(columns[0], max(known, default=None), None, node)
-        return self._clamped(columns[0], None, min(known, default=None), node)
+        if not known:
+            return columns[0]
+        greatest = type(node).__name__ == "Greatest"
+        end = max(known) if greatest else min(known)
+        low, high = (end, None) if greatest else (None, end)
+        found = self._clamped(columns[0], low, high, node)
+        # NULL is left out, as DuckDB and Postgres have it.
+        constant = Valued(constant=int(end) if end.denominator == 1 else end)
+        return self._chosen([(is_null(columns[0]), constant)], found, node)
 
     def _clamped(
         self, value: Valued, low: Fraction | None, high: Fraction | None, node: Any
