@@ -15,8 +15,8 @@ from curator.client.connecting import Connection as CuratorConnection
 from curator.client.connecting import connect as connect_curator
 from curator.client.in_sql import answered
 from curator.wire import AccessError, UnavailableError, WireError
-from mechanisms.sql.answers import SqlAnswer
-from mechanisms.sql.refusals import SqlError
+from mechanisms.tables.in_sql.answers import SqlAnswer
+from mechanisms.tables.in_sql.refusals import SqlError
 from queryable.errors import InteractiveError, QueryError, QueryRefusedError
 
 apilevel = "2.0"
@@ -75,7 +75,7 @@ def connect(
     loss: Any = None,
     confidence: Any = None,
     **options: Any,
-) -> "Connection":
+) -> "SqlConnection":
     """Connect to a curator.
 
     Args:
@@ -89,10 +89,10 @@ def connect(
     """
     with _translated():
         made = connect_curator(url, token, **options)
-    return Connection(made, {"within": within, "loss": loss, "confidence": confidence})
+    return SqlConnection(made, {"within": within, "loss": loss, "confidence": confidence})
 
 
-class Connection:
+class SqlConnection:
     """The data sets that a token reaches, as a database."""
 
     Warning, Error, InterfaceError, DatabaseError = Warning, Error, InterfaceError, DatabaseError
@@ -153,7 +153,7 @@ class Cursor:
 
     arraysize = 1
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self.connection = connection
         self.within, self.loss = connection._how["within"], connection._how["loss"]
         self.confidence = connection._how["confidence"]

@@ -72,7 +72,7 @@ FLOORS = {
         "mechanisms.tables": (
             "expressions requests engines statistics spans joins quantiles records sources "
             "unit_values "
-            "front_door growth outline table"
+            "declared front_door growth in_sql outline table"
         ),
         "mechanisms.tables.engines": (
             "dialect even lifting limits protocol operands whole compiler arrays sql files duckdb "
@@ -90,7 +90,7 @@ FLOORS = {
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "
             "identities leases verification views closing replaying root verify settings service "
-            "owner client commands"
+            "owner client dbapi commands"
         ),
         "curator.service": "services workers web pages routes answering openapi serve",
     }.items()

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from curator.client.connecting import connect
-from mechanisms.sql.answers import SqlAnswer
-from mechanisms.sql.parsing import tables_of
-from mechanisms.sql.refusals import SqlError, listed
+from mechanisms.tables.in_sql.answers import SqlAnswer
+from mechanisms.tables.in_sql.parsing import tables_of
+from mechanisms.tables.in_sql.refusals import SqlError, listed
 from queryable.handle import Queryable
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 

@@ -5,7 +5,7 @@ takes from its columns to make a statistic is public, so an outline makes equal 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -21,9 +21,6 @@ from mechanisms.tables.expressions.operands import operand_of
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.wording import table_in_short
-
-if TYPE_CHECKING:
-    from mechanisms.sql.planning import SqlQuery
 
 
 @attrs.frozen(repr=False)
@@ -54,19 +51,12 @@ class Outline(FromTable):
         """The bounds and keys of columns that the owner states."""
         return self._declared
 
-    def sql(self, text: str, parameters: Sequence[Any] = ()) -> "SqlQuery":
-        """A query in SQL, read and checked; nothing is asked.
+    def asked_in_sql(self, handle: Any, text: str, parameters: Sequence[Any], **how: Any) -> Any:
+        """The answer to a query in SQL from a `Queryable`; see there, `sql`."""
+        from mechanisms.tables.in_sql.asking import asked
+        from mechanisms.tables.in_sql.planning import planned
 
-        Args:
-            parameters: values for the `?` in it.
-
-        Raises:
-            SqlError: it is wrong, or not answered.
-            ImportError: the extra sql is missing.
-        """
-        from mechanisms.sql.planning import planned
-
-        return planned(text, self, parameters, name=self.name)
+        return asked(planned(text, self, parameters, name=self.name), handle, **how)
 
     def kind(self, column: Any) -> Kind:
         """The kind (type) of a column, or of an expression such as `column("day").month()`.

@@ -94,14 +94,15 @@ class Described(Growing):
         raise TypeError(f"{type(self).__name__} does not give its records")
 
 
-def layout_of(dataset: Any) -> str:
-    """The columns of a dataset with their types, in words; empty if there are none. Public."""
-    return dataset.layout if isinstance(dataset, Described) else forms.layout_of(base_of(dataset))
+def described(dataset: Any) -> tuple[str, Any]:
+    """The columns of a dataset in words, and what makes statistics without its rows. Public.
 
-
-def outline_of(dataset: Any) -> Any:
-    """What makes statistics of a dataset without its rows; None if nothing does. Public."""
-    return dataset.outline if isinstance(dataset, Described) else None
+    Returns:
+        The text is empty, and the second value None, if there are none.
+    """
+    if isinstance(dataset, Described):
+        return dataset.layout, dataset.outline
+    return forms.layout_of(base_of(dataset)), None
 
 
 def protected(dataset: Any) -> Any:

@@ -53,6 +53,5 @@ class InSql(Several):
         outline = self._root.outline
         if outline is None:
             raise QueryError("open the data as a Table, whose columns have types, to ask in SQL")
-        return outline.sql(text, parameters).ask(
-            self, within=within, loss=loss, confidence=confidence, name=name, blocks=blocks
-        )
+        aims = {"within": within, "loss": loss, "confidence": confidence}
+        return outline.asked_in_sql(self, text, parameters, **aims, name=name, blocks=blocks)

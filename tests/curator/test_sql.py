@@ -9,7 +9,7 @@ import pytest
 
 from curator import dbapi
 from curator.owner import orders
-from mechanisms.sql.refusals import SqlError
+from mechanisms.tables.in_sql.refusals import SqlError
 from queryable import ZCDP
 from tests.curator.serving import Served, served, written
 from tests.serving import typed

@@ -5,9 +5,9 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from mechanisms.sql.refusals import refusal
-from mechanisms.sql.sources import Bounds, Valued
 from mechanisms.tables.expressions.columns import Column, when
+from mechanisms.tables.in_sql.refusals import refusal
+from mechanisms.tables.in_sql.sources import Bounds, Valued
 
 PARTS: Mapping[str, tuple[int, int] | None] = {
     "YEAR": None,

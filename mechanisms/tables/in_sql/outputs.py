@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 import numpy as np
 
-from mechanisms.sql.refusals import refusal, shown
-from mechanisms.sql.values import only
+from mechanisms.tables.in_sql.refusals import refusal, shown
+from mechanisms.tables.in_sql.values import only
 from queryable.answers.released import Released
 
 
-class Answered(NamedTuple):
+class OfAnswer(NamedTuple):
     """An answer, by its place among the statistics of a query."""
 
     place: int
@@ -30,14 +30,14 @@ class Number(NamedTuple):
     value: Any
 
 
-class Computed(NamedTuple):
+class OfNumbers(NamedTuple):
     """A function of numbers that are computed before it."""
 
     function: str
     parts: tuple[Any, ...]
 
 
-Tree: TypeAlias = Computed | Answered | Number
+Tree: TypeAlias = OfNumbers | OfAnswer | Number
 
 
 class Ranged(NamedTuple):
@@ -51,9 +51,9 @@ class Ranged(NamedTuple):
 def places(tree: Any) -> frozenset[int]:
     """The answers that a number is computed from."""
     match tree:
-        case Answered(place):
+        case OfAnswer(place):
             return frozenset({place})
-        case Computed(_, parts):
+        case OfNumbers(_, parts):
             return frozenset[int]().union(*map(places, parts))
     return frozenset()
 
@@ -94,7 +94,7 @@ def _estimate(tree: Any, known: Mapping[int, Any]) -> Any:
     match tree:
         case Number(value):
             return value
-        case Answered(place):
+        case OfAnswer(place):
             return known[place]
     given = [_estimate(each, known) for each in tree.parts]
     if any(each is None or each != each for each in given):  # noqa: PLR0124
@@ -105,11 +105,11 @@ def _estimate(tree: Any, known: Mapping[int, Any]) -> Any:
 def _released(tree: Any, answers: Sequence[Released]) -> Any:
     """The answer that it is, as far as answers compute with each other; else None."""
     match tree:
-        case Answered(place):
+        case OfAnswer(place):
             return answers[place]
         case Number(value):
             return value
-        case Computed("+" | "-" | "*" | "/" | "neg" as function, parts):
+        case OfNumbers("+" | "-" | "*" | "/" | "neg" as function, parts):
             given = [_released(each, answers) for each in parts]
             if not any(isinstance(each, Released) for each in given) or any(
                 each is None for each in given
@@ -135,7 +135,7 @@ def _ends(tree: Any, ends: Mapping[int, Any]) -> tuple[float, float]:
     match tree:
         case Number(value):
             return float(value), float(value)
-        case Answered(place):
+        case OfAnswer(place):
             low, high = ends[place]
             return float(low), float(high)
     low, high = FUNCTIONS[tree.function].ends(*(_ends(each, ends) for each in tree.parts))

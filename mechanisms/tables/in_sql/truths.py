@@ -8,12 +8,12 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, NamedTuple, TypeAlias
 
-from mechanisms.sql.refusals import refusal, shown
-from mechanisms.sql.sources import Valued, plain
 from mechanisms.tables.expressions.column_types import Kind, placed
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import operand_name
 from mechanisms.tables.expressions.predicates import And, IsIn, IsNull, Not, Or, Predicate
+from mechanisms.tables.in_sql.refusals import refusal, shown
+from mechanisms.tables.in_sql.sources import Valued, plain
 
 Holds: TypeAlias = Predicate | bool
 """A predicate, or what holds for all rows or for none."""

@@ -5,11 +5,11 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.functions import moment
-from mechanisms.sql.refusals import SqlError, refusal, shown
-from mechanisms.sql.sources import Valued
-from mechanisms.sql.truths import UNKNOWN, Truth, both, compared, is_in, is_null, where_of
-from mechanisms.sql.values import Values, only
+from mechanisms.tables.in_sql.functions import moment
+from mechanisms.tables.in_sql.refusals import SqlError, refusal, shown
+from mechanisms.tables.in_sql.sources import Valued
+from mechanisms.tables.in_sql.truths import UNKNOWN, Truth, both, compared, is_in, is_null, where_of
+from mechanisms.tables.in_sql.values import Values, only
 
 _OPERATORS = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _MATCHES = {"StartsWith": "starts_with", "EndsWith": "ends_with", "Contains": "contains"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.outputs import Answered
-from mechanisms.sql.planning import SqlQuery
-from mechanisms.sql.refusals import SqlError, listed
+from mechanisms.tables.in_sql.outputs import OfAnswer
+from mechanisms.tables.in_sql.planning import SqlQuery
+from mechanisms.tables.in_sql.refusals import SqlError, listed
 from queryable.checks.affordable import cost_of, in_digits, least_within
 from queryable.errors import QueryError
 from queryable.losses import GDP, AdditiveLoss, ApproxDP, ApproxZCDP, Loss
@@ -160,7 +160,7 @@ def shares(query: SqlQuery, finds: bool, within: Any, loss: Any) -> list[dict[st
 
 def _of_widths(query: SqlQuery, within: Any) -> list[dict[str, Any]]:
     named = {
-        each.name: each.tree.place for each in query.outputs if isinstance(each.tree, Answered)
+        each.name: each.tree.place for each in query.outputs if isinstance(each.tree, OfAnswer)
     }
     known = set(named.values())
     if len(known) < len(query.aggregates):

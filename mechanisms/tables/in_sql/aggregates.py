@@ -1,4 +1,4 @@
-"""Aggregates as statistics: COUNT, SUM, AVG, VAR_POP, MEDIAN, CORR and others."""
+"""SqlAggregates as statistics: COUNT, SUM, AVG, VAR_POP, MEDIAN, CORR and others."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -7,16 +7,16 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.conditions import Reader
-from mechanisms.sql.refusals import refusal, shown
-from mechanisms.sql.sources import ROWS, Bounds, Valued
-from mechanisms.sql.truths import both, is_null, where_of
-from mechanisms.sql.values import only
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import operand_name
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.refusals import refusal, shown
+from mechanisms.tables.in_sql.sources import ROWS, Bounds, Valued
+from mechanisms.tables.in_sql.truths import both, is_null, where_of
+from mechanisms.tables.in_sql.values import only
 
 MOST_CANDIDATES = 1_000
 """How many values between public bounds a median is one of, unless integers are fewer."""
@@ -32,7 +32,7 @@ SAMPLE = {
 
 
 @attrs.frozen(eq=False)
-class Aggregate:
+class SqlAggregate:
     """A statistic that a query asks.
 
     Attributes:
@@ -49,7 +49,7 @@ class Aggregate:
 
 
 @attrs.frozen(eq=False)
-class Aggregates:
+class SqlAggregates:
     """Reads the aggregates of a query over some rows.
 
     Attributes:
@@ -64,7 +64,7 @@ class Aggregates:
         """Whether a part of a query is an aggregate."""
         return type(node).__name__ in _READ or type(node).__name__ in ("Filter", "WithinGroup")
 
-    def read(self, node: Any) -> Aggregate:
+    def read(self, node: Any) -> SqlAggregate:
         """An aggregate as a statistic.
 
         Raises:
@@ -72,7 +72,7 @@ class Aggregates:
         """
         return self._read(node, self.where)
 
-    def _read(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _read(self, node: Any, where: Predicate | None) -> SqlAggregate:
         name = type(node).__name__
         if name == "Filter":
             only(node, "this", "expression")
@@ -89,7 +89,7 @@ class Aggregates:
 
     # Counts.
 
-    def _count(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _count(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this", "big_int")
         of = node.this
         if of is None or type(of).__name__ == "Star":
@@ -99,17 +99,17 @@ class Aggregates:
         value = self.reader.value(of)
         return self._rows(_and(where, is_null(value).no, self._any_column()))
 
-    def _rows(self, where: Predicate | None) -> Aggregate:
+    def _rows(self, where: Predicate | None) -> SqlAggregate:
         source = self.reader.source
         if not source.per_unit:
-            return Aggregate(lambda table: table.count(where), ("count", where))
+            return SqlAggregate(lambda table: table.count(where), ("count", where))
         rows = source.named[ROWS]
         assert rows.column is not None
         # A condition on a number of each unit makes the rows of the question units.
         units: Any = rows.column.is_not_null() if where is None else where
-        return Aggregate(lambda table: table.count(units), ("count", units))
+        return SqlAggregate(lambda table: table.count(units), ("count", units))
 
-    def _units(self, of: Any, node: Any, where: Predicate | None) -> Aggregate:
+    def _units(self, of: Any, node: Any, where: Predicate | None) -> SqlAggregate:
         source = self.reader.source
         only(of, "expressions")
         names = [each.name for each in of.expressions]
@@ -122,17 +122,17 @@ class Aggregates:
             )
         if source.per_unit:
             return self._rows(where)
-        return Aggregate(lambda table: table.count_units(where), ("count units", where))
+        return SqlAggregate(lambda table: table.count_units(where), ("count units", where))
 
-    def _count_if(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _count_if(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this")
         return self._rows(_and(where, self.reader.truth(node.this).yes, self._any_column()))
 
-    def rows_of(self, node: Any) -> Aggregate:
+    def rows_of(self, node: Any) -> SqlAggregate:
         """The number of rows that an aggregate of one or two columns counts."""
         return self._rows_of(node, self.where)
 
-    def _rows_of(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _rows_of(self, node: Any, where: Predicate | None) -> SqlAggregate:
         if type(node).__name__ == "Filter":
             condition = self.reader.truth(node.expression.this).yes
             return self._rows_of(node.this, _and(where, condition, self._any_column()))
@@ -144,12 +144,12 @@ class Aggregates:
 
     # Sums and moments.
 
-    def _moment(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _moment(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this")
         method = _MOMENTS[type(node).__name__]
         value, (low, high) = self._number(node.this, node)
         column = self._column(value, node)
-        return Aggregate(
+        return SqlAggregate(
             lambda table: getattr(table, method)(column, low, high, where),
             (method, column.operand, low, high, where),
         )
@@ -187,11 +187,11 @@ class Aggregates:
 
     # Quantiles.
 
-    def _median(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _median(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this")
         return self._quantile(node.this, Fraction(1, 2), node, where)
 
-    def _continuous(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _continuous(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this", "expression", "quantile")
         level = node.args.get("quantile") or node.expression
         if level is None:
@@ -201,7 +201,7 @@ class Aggregates:
             )
         return self._quantile(node.this, self._level(level, node), node, where)
 
-    def _within(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _within(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this", "expression")
         name = type(node.this).__name__
         ordered = node.expression.expressions
@@ -219,7 +219,7 @@ class Aggregates:
             raise refusal(f"{shown(node)} is not answered", "write one number from 0 to 1")
         return level
 
-    def _extreme(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _extreme(self, node: Any, where: Predicate | None) -> SqlAggregate:
         name = type(node).__name__.upper()
         level = "0.01" if name == "MIN" else "0.99"
         raise refusal(
@@ -228,13 +228,15 @@ class Aggregates:
             "many, on a grid of public bounds",
         )
 
-    def _quantile(self, of: Any, level: Fraction, node: Any, where: Predicate | None) -> Aggregate:
+    def _quantile(
+        self, of: Any, level: Fraction, node: Any, where: Predicate | None
+    ) -> SqlAggregate:
         value, bounds = self._number(of, node)
         column = self._column(value, node)
         kind = self.reader.kind(value)
         assert kind is not None
         grid = _grid(kind, bounds)
-        return Aggregate(
+        return SqlAggregate(
             lambda table: table.quantile(column, level, grid, where),
             ("quantile", column.operand, level, bounds, where),
             chooses=True,
@@ -242,7 +244,7 @@ class Aggregates:
 
     # Two columns.
 
-    def _pair(self, node: Any, where: Predicate | None) -> Aggregate:
+    def _pair(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this", "expression")
         method, key = _PAIRS[type(node).__name__]
         (y, of_y), (x, of_x) = (self._number(each, node) for each in (node.this, node.expression))
@@ -253,10 +255,10 @@ class Aggregates:
             raise refusal(f"{shown(node)} is of one column with itself", "name two columns")
         if method == "regress":
             name = operand_name(other.operand) if key == "slope" else "intercept"
-            return Aggregate(
+            return SqlAggregate(
                 lambda table: table.regress(one, other, bounds=bounds, where=where), by, name
             )
-        return Aggregate(lambda table: getattr(table, method)(one, other, bounds, where), by)
+        return SqlAggregate(lambda table: getattr(table, method)(one, other, bounds, where), by)
 
 
 def _and(where: Predicate | None, more: Any, column: Any) -> Predicate | None:
@@ -293,16 +295,16 @@ _PAIRS = {
     "RegrSlope": ("regress", "slope"),
     "RegrIntercept": ("regress", "intercept"),
 }
-_Read = Callable[[Aggregates, Any, Predicate | None], Aggregate]
+_Read = Callable[[SqlAggregates, Any, Predicate | None], SqlAggregate]
 _READ: Mapping[str, _Read] = {
-    "Count": Aggregates._count,
-    "CountIf": Aggregates._count_if,
-    **dict.fromkeys(_MOMENTS, Aggregates._moment),
-    "Median": Aggregates._median,
-    "PercentileCont": Aggregates._continuous,
-    "PercentileDisc": Aggregates._continuous,
-    "Quantile": Aggregates._continuous,
-    "Min": Aggregates._extreme,
-    "Max": Aggregates._extreme,
-    **dict.fromkeys(_PAIRS, Aggregates._pair),
+    "Count": SqlAggregates._count,
+    "CountIf": SqlAggregates._count_if,
+    **dict.fromkeys(_MOMENTS, SqlAggregates._moment),
+    "Median": SqlAggregates._median,
+    "PercentileCont": SqlAggregates._continuous,
+    "PercentileDisc": SqlAggregates._continuous,
+    "Quantile": SqlAggregates._continuous,
+    "Min": SqlAggregates._extreme,
+    "Max": SqlAggregates._extreme,
+    **dict.fromkeys(_PAIRS, SqlAggregates._pair),
 }

@@ -11,12 +11,18 @@ import pytest
 
 from composition import FiltCon
 from mechanisms import Keys, Table, column, when
-from mechanisms.sql.parsing import MOST_CHARACTERS
-from mechanisms.sql.planning import planned
-from mechanisms.sql.refusals import SqlError
+from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
+from mechanisms.tables.in_sql.planning import planned
+from mechanisms.tables.in_sql.refusals import SqlError
 from queryable import ZCDP, PureDP, Queryable, QueryRefusedError
 from queryable.errors import QueryError
-from tests.unit.mechanisms.sql.random_queries import DECLARED, ROWS, Queries, connection, rows
+from tests.unit.mechanisms.tables.in_sql.random_queries import (
+    DECLARED,
+    ROWS,
+    Queries,
+    connection,
+    rows,
+)
 
 pytest.importorskip("sqlglot")
 

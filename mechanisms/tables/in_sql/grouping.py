@@ -11,13 +11,13 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.conditions import Reader
-from mechanisms.sql.functions import PARTS
-from mechanisms.sql.refusals import refusal, shown
-from mechanisms.sql.sources import Valued, plain
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import DatePart, Operand, Truncated, When
 from mechanisms.tables.expressions.operands import Literal as Constant
+from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.functions import PARTS
+from mechanisms.tables.in_sql.refusals import refusal, shown
+from mechanisms.tables.in_sql.sources import Valued, plain
 from mechanisms.tables.requests.keys import Keys, intervals
 from mechanisms.tables.requests.request import Groups
 

@@ -12,7 +12,10 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.functions import (
+from mechanisms.tables.expressions.column_types import Kind
+from mechanisms.tables.expressions.columns import Column, when
+from mechanisms.tables.expressions.operands import When
+from mechanisms.tables.in_sql.functions import (
     ALIASES,
     CASTS,
     OF_TEXT,
@@ -27,15 +30,12 @@ from mechanisms.sql.functions import (
     shifted,
     united,
 )
-from mechanisms.sql.refusals import SqlError, refusal, shown
-from mechanisms.sql.sources import Bounds, Source, Valued
-from mechanisms.sql.truths import (
+from mechanisms.tables.in_sql.refusals import SqlError, refusal, shown
+from mechanisms.tables.in_sql.sources import Bounds, SqlSource, Valued
+from mechanisms.tables.in_sql.truths import (
     Truth,
     is_null,
 )
-from mechanisms.tables.expressions.column_types import Kind
-from mechanisms.tables.expressions.columns import Column, when
-from mechanisms.tables.expressions.operands import When
 from queryable.losses.numbers import exact
 
 _ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
@@ -58,7 +58,7 @@ def only(node: Any, *names: str) -> None:
 class Values(ABC):
     """Reads the values in a query over some rows."""
 
-    source: Source
+    source: SqlSource
 
     def kind(self, value: Valued) -> Kind | None:
         """The kind of a column; None of a constant."""

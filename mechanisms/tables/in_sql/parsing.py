@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from mechanisms.sql.refusals import SqlError, refusal
+from mechanisms.tables.in_sql.refusals import SqlError, refusal
 from mechanisms.tables.requests.signed import signed
 from queryable.wording.quoting import quoted
 

@@ -6,13 +6,13 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from mechanisms.sql.refusals import listed, refusal
 from mechanisms.tables.declared import Declared
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import Literal, Operand
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.expressions.scalars import Scalar
 from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.in_sql.refusals import listed, refusal
 from queryable.wording.quoting import quoted
 
 Bounds: TypeAlias = tuple[Fraction, Fraction]
@@ -71,7 +71,7 @@ def plain(constant: Any) -> Any:
 
 
 @attrs.frozen(eq=False)
-class Source:
+class SqlSource:
     """The rows of a table, or a number or several of each privacy unit.
 
     Attributes:
@@ -127,7 +127,7 @@ class Source:
 
 def of_table(
     table: FromTable, columns: Mapping[str, Any], declared: Mapping[str, Declared], alias: str
-) -> Source:
+) -> SqlSource:
     """The rows of a table."""
     named = {}
     for name in columns:
@@ -135,4 +135,4 @@ def of_table(
         named[name] = Valued(Column(name), bounds=stated.bounds, declared=stated)
     unit = table.unit
     whole = frozenset[str]() if unit is None else frozenset({unit.column})
-    return Source(table, named, alias, whole=whole)
+    return SqlSource(table, named, alias, whole=whole)

@@ -6,25 +6,25 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.aggregates import SAMPLE, Aggregate, Aggregates
-from mechanisms.sql.conditions import Reader
-from mechanisms.sql.grouping import Key, key_of
-from mechanisms.sql.outputs import (
-    Answered,
-    Computed,
+from mechanisms.tables.expressions.operands import per_units
+from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.in_sql.aggregates import SAMPLE, SqlAggregate, SqlAggregates
+from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.grouping import Key, key_of
+from mechanisms.tables.in_sql.outputs import (
     Condition,
     Number,
+    OfAnswer,
+    OfNumbers,
     Tree,
     condition_of,
 )
-from mechanisms.sql.parsing import parsed
-from mechanisms.sql.refusals import SqlError, refusal, shown
-from mechanisms.sql.sources import Source, of_table
-from mechanisms.sql.subqueries import source_of
-from mechanisms.sql.truths import both, where_of
-from mechanisms.sql.values import only
-from mechanisms.tables.expressions.operands import per_units
-from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.in_sql.parsing import parsed
+from mechanisms.tables.in_sql.refusals import SqlError, refusal, shown
+from mechanisms.tables.in_sql.sources import SqlSource, of_table
+from mechanisms.tables.in_sql.subqueries import source_of
+from mechanisms.tables.in_sql.truths import both, where_of
+from mechanisms.tables.in_sql.values import only
 
 MOST_OUTPUTS = 100
 
@@ -86,7 +86,7 @@ class SqlQuery:
     text: str
     table: FromTable
     keys: tuple[Key, ...]
-    aggregates: tuple[Aggregate, ...]
+    aggregates: tuple[SqlAggregate, ...]
     outputs: tuple[Output, ...]
     having: Condition | None
     order: tuple[Ordering, ...]
@@ -94,12 +94,6 @@ class SqlQuery:
     offset: int
     explains: bool
     where: Any = attrs.field(default=None)
-
-    def ask(self, handle: Any, **how: Any) -> Any:
-        """The answer, from a `Queryable`; see there, `sql`."""
-        from mechanisms.sql.asking import asked
-
-        return asked(self, handle, **how)
 
     def statistics(self, found: Any = None) -> list[Any]:
         """The statistics to release.
@@ -131,7 +125,7 @@ def planned(
     """
     tree = parsed(text, parameters)
 
-    def base(alias: str) -> Source:
+    def base(alias: str) -> SqlSource:
         return of_table(table, table.columns, table.declared, alias)
 
     try:
@@ -148,12 +142,12 @@ def planned(
 class _Planner:
     """Reads the clauses of one SELECT."""
 
-    def __init__(self, select: Any, source: Source, where: Any) -> None:
+    def __init__(self, select: Any, source: SqlSource, where: Any) -> None:
         self.select, self.source = select, source
         self.reader = Reader(source)
-        self.asked = Aggregates(self.reader, self._where(where))
+        self.asked = SqlAggregates(self.reader, self._where(where))
         self.where = where
-        self.aggregates: list[Aggregate] = []
+        self.aggregates: list[SqlAggregate] = []
         self.known: dict[Any, int] = {}
         self.keys: list[Key] = []
         self.key_nodes: list[Any] = []
@@ -298,7 +292,7 @@ class _Planner:
             )
             more = [node.args.get("expression"), node.args.get("decimals"), *node.expressions]
             parts = [node.this, *(each for each in more if each is not None)]
-            return Computed(_FUNCTIONS[kind], tuple(map(self._tree, parts)))
+            return OfNumbers(_FUNCTIONS[kind], tuple(map(self._tree, parts)))
         if any(type(each).__name__ == "Window" for each in node.walk()):
             raise refusal("a window reads other rows", "GROUP BY, or write a sub-query")
         if self._has_aggregate(node):
@@ -312,14 +306,14 @@ class _Planner:
         raise refusal("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..), or GROUP BY it")
 
     def _answered(self, node: Any) -> Tree:
-        answer = Answered(self._place(self.asked.read(node)))
+        answer = OfAnswer(self._place(self.asked.read(node)))
         of = type(node.this if type(node).__name__ == "Filter" else node).__name__
         if of not in SAMPLE:
             return answer
-        rows = Answered(self._place(self.asked.rows_of(node)))
-        return Computed(SAMPLE[of], (answer, rows))
+        rows = OfAnswer(self._place(self.asked.rows_of(node)))
+        return OfNumbers(SAMPLE[of], (answer, rows))
 
-    def _place(self, aggregate: Aggregate) -> int:
+    def _place(self, aggregate: SqlAggregate) -> int:
         by = (*aggregate.by, aggregate.key)
         hashed = repr(by)
         if hashed not in self.known:

@@ -10,12 +10,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from mechanisms.sql.answers import SqlAnswer
-from mechanisms.sql.costs import SqlExplanation, explained, shares
-from mechanisms.sql.grouping import discovered
-from mechanisms.sql.outputs import Ranged, ranged
-from mechanisms.sql.planning import Output, SqlQuery
-from mechanisms.sql.refusals import SqlError
+from mechanisms.tables.in_sql.answers import SqlAnswer
+from mechanisms.tables.in_sql.costs import SqlExplanation, explained, shares
+from mechanisms.tables.in_sql.grouping import discovered
+from mechanisms.tables.in_sql.outputs import Ranged, ranged
+from mechanisms.tables.in_sql.planning import Output, SqlQuery
+from mechanisms.tables.in_sql.refusals import SqlError
 from mechanisms.tables.statistics.discovered import DiscoveredKeys
 from queryable.answers.estimates import Bin
 from queryable.answers.half_widths import confidence_of

@@ -6,14 +6,14 @@ from typing import Any
 
 import attrs
 
-from mechanisms.sql.conditions import Reader
-from mechanisms.sql.refusals import refusal, shown
-from mechanisms.sql.sources import ROWS, Bounds, Source, Valued
-from mechanisms.sql.truths import both, is_null, where_of
-from mechanisms.sql.values import only
 from mechanisms.tables.expressions.columns import Column, when
 from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Predicate
+from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.refusals import refusal, shown
+from mechanisms.tables.in_sql.sources import ROWS, Bounds, SqlSource, Valued
+from mechanisms.tables.in_sql.truths import both, is_null, where_of
+from mechanisms.tables.in_sql.values import only
 
 MOST_ROWS = Fraction(10**6)
 """Up to how many rows of a unit are told apart where no CLAMP says it."""
@@ -21,10 +21,10 @@ MOST_ROWS = Fraction(10**6)
 _HOW = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max"}
 _PER_UNIT = "SELECT AVG(CLAMP(n, 0, 20)) FROM (SELECT unit, COUNT(*) AS n FROM t GROUP BY unit)"
 
-Base = Callable[[str], Source]
+Base = Callable[[str], SqlSource]
 
 
-def source_of(select: Any, base: Base, name: str | None) -> tuple[Source, Any]:
+def source_of(select: Any, base: Base, name: str | None) -> tuple[SqlSource, Any]:
     """What a query reads, and its WHERE.
 
     Args:
@@ -42,7 +42,7 @@ class _Sources:
     base: Base
     name: str | None
 
-    def read(self, select: Any, known: Mapping[str, Any]) -> tuple[Source, Any]:
+    def read(self, select: Any, known: Mapping[str, Any]) -> tuple[SqlSource, Any]:
         named = dict(known)
         with_ = select.args.get("with_")
         if with_ is not None:
@@ -62,7 +62,7 @@ class _Sources:
         where = select.args.get("where")
         return self._from(from_.this, named), None if where is None else where.this
 
-    def _from(self, of: Any, known: Mapping[str, Any]) -> Source:
+    def _from(self, of: Any, known: Mapping[str, Any]) -> SqlSource:
         kind = type(of).__name__
         alias = of.alias if kind in ("Table", "Subquery") else ""
         if kind == "Subquery":
@@ -79,7 +79,7 @@ class _Sources:
             raise refusal(f"there is no table {name} here", f"the table is {self.name}")
         return self.base(alias or name)
 
-    def _query(self, select: Any, known: Mapping[str, Any], alias: str) -> Source:
+    def _query(self, select: Any, known: Mapping[str, Any], alias: str) -> SqlSource:
         if type(select).__name__ != "Select":
             raise refusal(f"{shown(select)} is not answered in FROM", "write a SELECT")
         only(select, "expressions", "from_", "where", "group", "having", "with_")
@@ -101,11 +101,11 @@ def _rows(reader: Reader, where: Any) -> Predicate | None:
     return where_of(holds, _any_column(reader.source))
 
 
-def _any_column(source: Source) -> Any:
+def _any_column(source: SqlSource) -> Any:
     return next(each.column.operand for each in source.named.values() if each.column is not None)
 
 
-def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -> Source:
+def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -> SqlSource:
     """A query that computes columns of rows, or leaves rows out."""
     source, named, whole = reader.source, dict[str, Valued](), set[str]()
     if select.args.get("having") is not None:
@@ -126,7 +126,7 @@ def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -
     return attrs.evolve(source, named=named, alias=alias, where=where, whole=frozenset(whole))
 
 
-def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) -> Source:
+def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) -> SqlSource:
     """A query that has a number of each privacy unit."""
     source = reader.source
     only(select.args["group"], "expressions")
@@ -148,7 +148,7 @@ def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) 
         if not name:
             raise refusal(f"{shown(each)} has no name", "name it with AS")
         named[name] = _number(of, reader, where)
-    per_unit = Source(
+    per_unit = SqlSource(
         source.table,
         {ROWS: rows, **named},
         alias,
