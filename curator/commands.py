@@ -425,12 +425,39 @@ def application() -> Any:
         given = Path(file) if file else None
         _told(feed)(configuration, dataset, given, block, close, id, encoding)
 
+    app.command("sql")(_told(_sql))
     _add_server(app)
     ledger.command()(_told(show))
     ledger.command()(_told(export))
     ledger.command("verify")(_told(check))
     app.add_typer(ledger, name="ledger")
     return app
+
+
+def _sql(
+    url: str,
+    text: str,
+    token: str = "",
+    within: str = "",
+    confidence: str = "",
+    zcdp: str = "",
+    epsilon: str = "",
+    delta: str = "",
+    gdp: str = "",
+    form: str = "",
+) -> str:
+    """Ask a curator a query in SQL, such as "SELECT COUNT(*) AS n FROM visits" --within 100.
+
+    TEXT is the query, or - to read it from standard input; URL is as for connect, such as
+    unix:clinic/curator.sock, and --token the file of a token. Give either how accurate the number
+    should be, --within, or what the query may cost: --zcdp 1/500, or --epsilon, with or without
+    --delta, or --gdp. A query that begins with EXPLAIN costs nothing, and one that was asked before
+    is answered again for nothing. --form is csv or json; by default a table.
+    """
+    with _extra("SQL needs sqlglot: pip install '.[sql]' in a checkout"):
+        from curator.client.in_sql import sql
+
+        return sql(url, text, token, within, confidence, zcdp, epsilon, delta, gdp, form)
 
 
 def _add_server(app: Any) -> None:

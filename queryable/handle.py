@@ -40,7 +40,7 @@ from queryable.running.roots import Root
 from queryable.streams.blocks import BlockName, Last, LaunchOver
 from queryable.verbs.displayed import Displayed
 from queryable.verbs.feeding import Feed
-from queryable.verbs.several import Several
+from queryable.verbs.in_sql import InSql
 from queryable.wording.quoting import quoted, truth
 
 A = TypeVar("A")
@@ -48,7 +48,7 @@ A = TypeVar("A")
 _AFTER_HALT = "launch in another filter: this one has halted for good and answers only privacy_loss"
 
 
-class Queryable(Several, Displayed):
+class Queryable(InSql, Displayed):
     """A running interactive mechanism.
 
     Args:

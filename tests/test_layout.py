@@ -91,7 +91,7 @@ FLOORS = {
         "mechanisms.tables": (
             "expressions requests engines statistics spans joins quantiles records sources "
             "unit_values "
-            "front_door growth outline neighbours table"
+            "declared front_door growth in_sql outline neighbours table"
         ),
         "mechanisms.tables.neighbours": (
             "written csv_records parquet workbooks parts databases joined reopening of_table"
@@ -112,7 +112,7 @@ FLOORS = {
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "
             "identities leases verification views closing replaying root verify settings service "
-            "owner reports client commands"
+            "owner reports client dbapi commands"
         ),
         "curator.service": "services workers web pages routes answering openapi serve",
     }.items()

@@ -73,6 +73,10 @@ class AsyncQueryable:
         )
         return found
 
+    async def sql(self, text: str, **more: Any) -> Any:
+        """`Queryable.sql`."""
+        return await self._run(partial(self._handle.sql, text, **more))
+
     async def privacy_loss(self, d_in: int | None = None) -> Any:
         """`Queryable.privacy_loss`."""
         return await self._run(partial(self._handle.privacy_loss, d_in))

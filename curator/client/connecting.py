@@ -10,7 +10,7 @@ from curator.client.remote import RemoteRoot
 from curator.client.transport import TIMEOUT, Patience, Transport
 from curator.client.urls import address_of
 from curator.codec import CODEC, Codec
-from curator.wire import DataSet, datasets_of
+from curator.wire import DataSet, WireError, datasets_of
 from curator.wire.outlines import layout_in, outline_of
 from mechanisms.tables.front_door import FromTable
 from queryable.handle import Queryable
@@ -46,7 +46,9 @@ class Connection(Mapping[str, Queryable]):
         if name not in self._roots:
             found = self._data_set(name)
             self._roots[name] = RemoteRoot(
-                self._transport, found.root, self._codec, self._on_fault, layout_in(found.about)
+                *(self._transport, found.root, self._codec, self._on_fault),
+                layout=layout_in(found.about),
+                outline=_outline_in(found.about, name),
             )
         return self._roots[name]
 
@@ -76,7 +78,7 @@ class Connection(Mapping[str, Queryable]):
         `connection.table("visits").mean("age", 0, 120)` is what the method of the curator's `Table`
         gives, with the privacy unit filled in.
         """
-        return outline_of(self.about(name))
+        return outline_of(self.about(name), name.partition("/")[0])
 
     def __iter__(self) -> Iterator[str]:
         return iter([each.name for each in self._data_sets()])
@@ -101,6 +103,13 @@ class Connection(Mapping[str, Queryable]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _outline_in(about: Mapping[str, Any], name: str) -> FromTable | None:
+    try:
+        return outline_of(about, name.partition("/")[0])
+    except WireError:
+        return None
 
 
 def connect(

@@ -64,6 +64,7 @@ class RemoteRoot:
         codec: writes queries and reads answers.
         on_fault: called with exceptions of persons that run here; None for nobody.
         layout: the columns of the data with their types, in words.
+        outline: makes statistics of the data; None if their description is not known.
 
     Attributes:
         people: nobody: a token does not see who has what.
@@ -78,8 +79,9 @@ class RemoteRoot:
         codec: Codec,
         on_fault: Callable[[BaseException], object] | None = None,
         layout: str = "",
+        outline: Any = None,
     ) -> None:
-        self.layout = layout
+        self.layout, self.outline = layout, outline
         self._transport, self._codec = transport, codec
         self._target = f"/v1/roots/{quote(root, safe='')}"
         described = RootDescription.read(transport.get(self._target))

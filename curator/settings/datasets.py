@@ -8,6 +8,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from glob import escape, has_magic
 from pathlib import Path
@@ -121,7 +122,7 @@ def of_environment(place: str) -> str:
 
 
 _TABLE = {
-    "columns": texts,
+    "columns": lambda value: _columns(value) if isinstance(value, dict) else texts(value),
     "types": text_table,
     "keep": text,
     "timeout": seconds,
@@ -182,6 +183,8 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             raise stated.wrong("leave batches out: files are fed to data sets of files")
     elif "table" in given or "schema" in given:
         raise stated.wrong("leave table and schema out: they are for databases, and source a file")
+    if isinstance(given.get("columns"), dict):
+        given["declared"] = given.pop("columns")
     d_in = int(_NEIGHBOURS[given.pop("neighbours", "add-or-remove")])
     unit = _unit(stated, given)
     parts = {name: given.pop(name, None) for name in ("source", "table", "schema")}
@@ -197,6 +200,23 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
         **parts,
         **own,
     )
+
+
+def _columns(value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Read bounds and keys of columns."""
+    return {
+        name: {key: _exact(each) for key, each in mapping(row).items()}
+        for name, row in value.items()
+    }
+
+
+def _exact(value: Any) -> Any:
+    """A number of TOML as one of Python: a whole number, or the nearest float."""
+    if isinstance(value, list):
+        return [_exact(each) for each in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value
 
 
 def _unit(stated: Section, given: dict[str, Any]) -> PrivacyUnit | None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from mechanisms.tables.declared import Declared
 from mechanisms.tables.expressions.column_types import Kind, real
 from mechanisms.tables.expressions.columns import when
 from mechanisms.tables.expressions.operands import (
@@ -67,6 +68,11 @@ class FromTable(ABC):
         Raises:
             ValueError, TypeError: there is no such column, or the expression does not fit.
         """
+
+    @property
+    def declared(self) -> Mapping[str, Declared]:
+        """The bounds and keys of columns that the owner states, by name. Public."""
+        return {}
 
     @property
     def keys(self) -> tuple[Groups, ...]:

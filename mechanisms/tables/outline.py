@@ -4,11 +4,12 @@ Responsible for the statistics that somebody asks of such a table. It has no row
 takes from its columns to make a statistic is public, so an outline makes equal statistics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
+from mechanisms.tables.declared import Declared
 from mechanisms.tables.engines.files.cells import readings
 from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.statements import kind_of_operand
@@ -31,15 +32,31 @@ class Outline(FromTable):
     Args:
         columns: the kind (type) of each column.
         unit: the privacy unit and its bounds; None if each row is a unit.
+        declared: the bounds and keys of columns that the owner states.
+        name: what FROM calls it; None if any name will do.
     """
 
     columns: Mapping[str, Kind]
     _unit: PrivacyUnit | None = None
+    _declared: Mapping[str, Declared] = attrs.field(factory=dict, kw_only=True)
+    name: str | None = attrs.field(default=None, kw_only=True)
 
     @property
     def unit(self) -> PrivacyUnit | None:
         """The privacy unit and its bounds, for `per=`; None if each row is a unit."""
         return self._unit
+
+    @property
+    def declared(self) -> Mapping[str, Declared]:
+        """The bounds and keys of columns that the owner states."""
+        return self._declared
+
+    def asked_in_sql(self, handle: Any, text: str, parameters: Sequence[Any], **how: Any) -> Any:
+        """The answer to a query in SQL from a `Queryable`; see there, `sql`."""
+        from mechanisms.tables.in_sql.asking import asked
+        from mechanisms.tables.in_sql.planning import planned
+
+        return asked(planned(text, self, parameters, name=self.name), handle, **how)
 
     def kind(self, column: Any) -> Kind:
         """The kind (type) of a column, or of an expression such as `column("day").month()`.

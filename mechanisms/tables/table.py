@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import attrs
 
+from mechanisms.tables.declared import Declared, declared_of
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import Sources
 from mechanisms.tables.engines.limits import seconds
@@ -22,6 +23,7 @@ from mechanisms.tables.expressions.operands import column_name, operand_name, op
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.growth import GrowingTable, found_blocks
 from mechanisms.tables.joins import Join, with_private, with_public
+from mechanisms.tables.outline import Outline
 from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.remembered import ROOM, Key, Remembered, key_of, weight
@@ -84,6 +86,8 @@ class Table(FromTable, Tabular, GrowingTable):
             in `source` the block "2026-03-01" is the folder `day=2026-03-01`. For an Ibis table
             it is a column of text, whole numbers or dates, or such a column with the public names
             of the blocks: {"day": ["2026-03-01", "2026-03-02"]}.
+        declared: public bounds and keys of columns, for questions in SQL that name none:
+            {"age": {"lower": 0, "upper": 100}, "state": {"keys": ["CA", "NY"]}}.
         **options: of DuckDB: memory_limit, threads, temp_directory, max_temp_directory_size, and
             progress=True for a bar during long scans, which only the owner may see; of a CSV file:
             types, separator (or sep), quote, encoding, decimal, thousands, date_format,
@@ -106,6 +110,7 @@ class Table(FromTable, Tabular, GrowingTable):
         timeout: Any = None,
         on_misread: Callable[[Misread], object] | None = None,
         blocks: Any = None,
+        declared: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         self._given = source if engine is None else None
@@ -124,6 +129,7 @@ class Table(FromTable, Tabular, GrowingTable):
                 raise TypeError("leave timeout out: this engine cannot be interrupted")
             engine.timeout = limit
         self._engine: Engine = engine
+        self._declared = declared_of({} if declared is None else declared, engine.kinds)
         self._source = source if isinstance(source, str | Path) else None
         self._reading = {name: each for name, each in options.items() if name not in RESOURCES}
         self._public: tuple[Any, ...] = ()  # what was joined, and how
@@ -157,6 +163,16 @@ class Table(FromTable, Tabular, GrowingTable):
     def unit(self) -> PrivacyUnit | None:
         """The privacy unit and its bounds, for `per=`; None if each row is a unit. Public."""
         return self._unit
+
+    @property
+    def declared(self) -> Mapping[str, Declared]:
+        """The bounds and keys of columns that the owner states, by name. Public."""
+        return self._declared
+
+    @property
+    def outline(self) -> Outline:
+        """What makes its statistics without its rows. Public."""
+        return Outline(self.columns, self._unit, declared=self._declared)
 
     @property
     def protects(self) -> Protected:

@@ -46,6 +46,11 @@ class Described(Growing):
         return ""
 
     @property
+    def outline(self) -> Any:
+        """What makes statistics of it without its rows; None if nothing does. Public."""
+        return None
+
+    @property
     def made_of(self) -> tuple[Any, ...]:
         """Other private datasets whose rows are in this one, such as those that were joined."""
         return ()
@@ -100,9 +105,15 @@ class Described(Growing):
         raise TypeError(f"{type(self).__name__} gives no neighbours of its data")
 
 
-def layout_of(dataset: Any) -> str:
-    """The columns of a dataset with their types, in words; empty if there are none. Public."""
-    return dataset.layout if isinstance(dataset, Described) else forms.layout_of(base_of(dataset))
+def described(dataset: Any) -> tuple[str, Any]:
+    """The columns of a dataset in words, and what makes statistics without its rows. Public.
+
+    Returns:
+        The text is empty, and the second value None, if there are none.
+    """
+    if isinstance(dataset, Described):
+        return dataset.layout, dataset.outline
+    return forms.layout_of(base_of(dataset)), None
 
 
 def protected(dataset: Any) -> Any:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-from queryable.checks.datasets import layout_of
+from queryable.checks.datasets import described
 from queryable.checks.held import require_nested
 from queryable.checks.protection import Protected
 from queryable.conversation import LOST, Data, Run
@@ -84,7 +84,7 @@ class MemoryRoot(Moments):
         self.coins = coins
         self.on_fault = on_fault
         self.protects = protects
-        self._form, self.layout = form_of(dataset), layout_of(dataset)
+        self._form, (self.layout, self.outline) = form_of(dataset), described(dataset)
         self.handles: Handles[Any] = Handles()
         self._messages, self.given = 0, dataset
         self._process = os.getpid()

@@ -36,6 +36,10 @@ class Root(Protocol):
         """The columns of the data with their types, in words; empty if they are not known."""
 
     @property
+    def outline(self) -> Any:
+        """What makes statistics of the data without their rows; None if nothing does."""
+
+    @property
     def people(self) -> Mapping[ChildId, str]:
         """Who has which child of the root, as far as it is known here."""
 

@@ -98,7 +98,10 @@ def allowed_by(dataset: Dataset) -> MessageLimits:
 def about_of(table: Table, d_in: Any) -> dict[str, Any]:
     """What is public about a table, as values of JSON: no rows, and no number of rows."""
     neighbours = "add-or-remove" if d_in == 1 else "substitute"
-    return {"neighbours": neighbours, **outlines.about_of(table.columns, table.unit)}
+    return {
+        "neighbours": neighbours,
+        **outlines.about_of(table.columns, table.unit, table.declared),
+    }
 
 
 def _rows_of(handle: Queryable, table: Table) -> Table:

@@ -1,0 +1,105 @@
+"""Queries in SQL to a curator: which data set is asked, and what an answer is called.
+
+A query that is asked again, by anybody with the same token, is the old answer and costs nothing: it
+is named by its text, its parameters and its price.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from curator.client.connecting import connect
+from mechanisms.tables.in_sql.answers import SqlAnswer
+from mechanisms.tables.in_sql.parsing import tables_of
+from mechanisms.tables.in_sql.refusals import SqlError, listed
+from queryable.handle import Queryable
+from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+
+
+def handle_for(connection: Mapping[str, Queryable], text: str) -> Queryable:
+    """The data set that a query names.
+
+    Raises:
+        SqlError: it is no query, or names none or several.
+    """
+    names = tables_of(text)
+    if len(names) != 1:
+        raise SqlError(f"a query reads one table: this one names {listed(names) or 'none'}")
+    there = list(connection)
+    same = [each for each in there if each == names[0]]
+    alike = same or [each for each in there if each.lower() == names[0].lower()]
+    if len(alike) != 1:
+        raise SqlError(f"there is no table {names[0]} for this token; there are: {listed(there)}")
+    return connection[alike[0]]
+
+
+def name_of(text: str, parameters: Sequence[Any], how: Mapping[str, Any]) -> str:
+    """The name of a query, by its content."""
+    whole = repr((text, tuple(parameters), sorted((key, str(value)) for key, value in how.items())))
+    return f"sql {sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+
+
+def answered(
+    connection: Mapping[str, Queryable], text: str, parameters: Sequence[Any] = (), **how: Any
+) -> Any:
+    """The answer to a query, or its explanation; see `Queryable.sql`."""
+    stated = {name: value for name, value in how.items() if value is not None}
+    handle = handle_for(connection, text)
+    return handle.sql(text, parameters=parameters, name=name_of(text, parameters, stated), **stated)
+
+
+def sql(
+    url: str,
+    text: str,
+    token: str = "",
+    within: str = "",
+    confidence: str = "",
+    zcdp: str = "",
+    epsilon: str = "",
+    delta: str = "",
+    gdp: str = "",
+    form: str = "",
+) -> str:
+    """What the command `curator sql` prints; see there."""
+    query = sys.stdin.read() if text == "-" else text
+    given = Path(token).read_text(encoding="utf-8").strip() if token else None
+    how: dict[str, Any] = {
+        "within": within or None,
+        "confidence": confidence or None,
+        "loss": _loss(zcdp, epsilon, delta, gdp),
+    }
+    if form not in ("", "csv", "json"):
+        raise SqlError(f"there is no format {form}: there are csv and json")
+    with closing(connect(url, given)) as connection:
+        answer = answered(connection, query, **how)
+    return _written(answer, form)
+
+
+def _loss(zcdp: str, epsilon: str, delta: str, gdp: str) -> Loss | None:
+    given = [each for each in (zcdp, epsilon, gdp) if each]
+    if len(given) > 1 or (delta and not (zcdp or epsilon)):
+        raise SqlError("give one loss: --zcdp or --epsilon, each with or without --delta, or --gdp")
+    if zcdp:
+        return ApproxZCDP(zcdp, delta) if delta else ZCDP(zcdp)
+    if epsilon:
+        return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+    return GDP(gdp) if gdp else None
+
+
+def _written(answer: Any, form: str) -> str:
+    if not isinstance(answer, SqlAnswer) or not form:
+        return str(answer)
+    if form == "csv":
+        file = StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(answer.columns)
+        writer.writerows(answer.rows)
+        return file.getvalue().rstrip("\n")
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    return json.dumps(rows, default=str, ensure_ascii=False)

@@ -1,0 +1,203 @@
+"""What a query costs, and its answer.
+
+Responsible for how a loss is shared by the statistics of a query, and for the rows of the answer.
+Only `Queryable.release` reads data, after it has charged.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+from mechanisms.tables.in_sql.answers import SqlAnswer
+from mechanisms.tables.in_sql.costs import SqlExplanation, explained, shares
+from mechanisms.tables.in_sql.grouping import discovered
+from mechanisms.tables.in_sql.outputs import Ranged, ranged
+from mechanisms.tables.in_sql.planning import Output, SqlQuery
+from mechanisms.tables.in_sql.refusals import SqlError
+from mechanisms.tables.statistics.discovered import DiscoveredKeys
+from queryable.answers.estimates import Bin
+from queryable.answers.half_widths import confidence_of
+from queryable.answers.released import Released
+from queryable.errors import MechanismFault, QueryRefusedError
+from queryable.losses import Loss
+from queryable.messages import Failed, Halted, Refused
+
+_USUAL = Fraction(19, 20)
+
+
+def asked(
+    query: SqlQuery,
+    handle: Any,
+    *,
+    within: Any = None,
+    loss: Loss | None = None,
+    confidence: Any = None,
+    name: str | None = None,
+    blocks: Any = None,
+) -> SqlAnswer | SqlExplanation:
+    """The answer to a query, or its explanation if it begins with EXPLAIN.
+
+    Args:
+        handle: the `Queryable` that answers.
+        within: the half-width of the interval of the number, if there is one; or of each statistic,
+            by the name of its column.
+        loss: what the whole query may lose; its statistics have equal shares.
+        confidence: of intervals, by default 0.95.
+        name: under a name that was used before, the same answer is returned for nothing.
+        blocks: as for `Queryable.release`.
+
+    Raises:
+        SqlError: the query or an argument is wrong; nothing was charged.
+        QueryRefusedError: the budget does not pay for it.
+    """
+    level = _USUAL if confidence is None else confidence_of(confidence)
+    keys = _found_keys(query)
+    if query.explains:
+        return explained(query, keys, handle, within, loss, level)
+    aims = shares(query, keys is not None, within, loss)
+    found: Any = None
+    if keys is not None:
+        called = None if name is None else f"{name}: keys"
+        found = handle.release(keys, **aims[0], name=called, blocks=blocks)
+        aims = aims[1:]
+        if not found.axes[0].values:
+            return SqlAnswer(_columns(query), (), level, (found,))
+    if not query.aggregates:
+        return _answer(query, (found,), (), level)
+    released = _released(query, query.statistics(found), handle, aims, level, name, blocks)
+    return _answer(query, released, released, level)
+
+
+def _found_keys(query: SqlQuery) -> DiscoveredKeys | None:
+    columns = discovered(list(query.keys))
+    if not columns:
+        return None
+    unit = query.table.unit
+    most = None if unit is None else unit.max_groups or unit.max_rows
+    try:
+        return query.table.discovered_keys(*columns, max_keys=most, where=query.where)
+    except (TypeError, ValueError) as error:
+        raise SqlError(str(error)) from None
+
+
+def _released(
+    query: SqlQuery,
+    statistics: Sequence[Any],
+    handle: Any,
+    aims: Sequence[Mapping[str, Any]],
+    level: Fraction,
+    name: str | None,
+    blocks: Any,
+) -> list[Released]:
+    """The answers of all statistics; those with equal aims in one message, in one scan."""
+    released: dict[int, Released] = {}
+    for aim, places_ in _alike(query, aims):
+        chosen = [statistics[place] for place in places_]
+        names = None if name is None else [f"{name}: {place}" for place in places_]
+        quantiles = query.aggregates[places_[0]].chooses
+        asked_for = dict(aim) | ({"confidence": level} if quantiles or "within" in aim else {})
+        outcomes = handle.release_many(chosen, **asked_for, names=names, blocks=blocks)
+        for place, outcome in zip(places_, outcomes, strict=True):
+            released[place] = _delivered(outcome)
+    return [released[place] for place in range(len(statistics))]
+
+
+def _delivered(outcome: Any) -> Released:
+    match outcome:
+        case Refused(reason, requested, spent, remaining, instead):
+            raise QueryRefusedError(reason, requested, spent, remaining, instead)
+        case Halted(reason):
+            raise QueryRefusedError(reason)
+        case Failed():
+            raise MechanismFault
+    answer: Released = outcome
+    return answer
+
+
+def _alike(
+    query: SqlQuery, aims: Sequence[Mapping[str, Any]]
+) -> list[tuple[Mapping[str, Any], list[int]]]:
+    """The statistics by their aims: those of each are released together."""
+    groups: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
+    for place, aim in enumerate(aims):
+        key = repr((sorted(aim.items()), query.aggregates[place].chooses))
+        groups.setdefault(key, (aim, []))[1].append(place)
+    return list(groups.values())
+
+
+def _columns(query: SqlQuery) -> tuple[str, ...]:
+    names = []
+    for each in query.outputs:
+        ends = ("",) if each.tree is None else ("", "_low", "_high")
+        names += [f"{each.name}{end}" for end in ends]
+    return tuple(names)
+
+
+def _answer(
+    query: SqlQuery, answered: Sequence[Released], released: Sequence[Released], level: Fraction
+) -> SqlAnswer:
+    keys = _key_rows(query, answered[0]) if query.keys else [()]
+    parts = [
+        answer if aggregate.key is None or not aggregate.key else answer[aggregate.key]
+        for aggregate, answer in zip(query.aggregates, released, strict=True)
+    ]
+    known: dict[int, Ranged] = {}
+
+    def numbers(output: Output) -> Ranged:
+        if id(output) not in known:
+            assert output.tree is not None
+            known[id(output)] = ranged(output.tree, parts, level, len(keys))
+        return known[id(output)]
+
+    def value(output: Output, *, at: int) -> Any:
+        return keys[at][output.key] if output.tree is None else numbers(output).estimates[at]
+
+    having = query.having
+    rows = [at for at in range(len(keys)) if having is None or having(partial(value, at=at))]
+    for ordering in reversed(query.order):
+        rows = _sorted(rows, [value(ordering.output, at=at) for at in range(len(keys))], ordering)
+    end = None if query.limit is None else query.offset + query.limit
+    shown = []
+    for at in rows[query.offset : end]:
+        row: list[Any] = []
+        for output in query.outputs:
+            row.append(value(output, at=at))
+            if output.tree is not None:
+                row += [numbers(output).low[at], numbers(output).high[at]]
+        shown.append(tuple(row))
+    wide = [1 if each.tree is None else 3 for each in query.outputs]
+    of_keys = frozenset(sum(wide[:place]) for place, width in enumerate(wide) if width == 1)
+    return SqlAnswer(_columns(query), tuple(shown), level, tuple(answered), of_keys)
+
+
+def _sorted(rows: list[int], values: list[Any], ordering: Any) -> list[int]:
+    there = [at for at in rows if values[at] is not None]
+    missing = [at for at in rows if values[at] is None]
+    try:
+        there.sort(key=lambda at: values[at], reverse=ordering.descending)
+    except TypeError:  # keys of several types
+        there.sort(key=lambda at: str(values[at]), reverse=ordering.descending)
+    return [*missing, *there] if ordering.nulls_first else [*there, *missing]
+
+
+def _key_rows(query: SqlQuery, answer: Released) -> list[tuple[Any, ...]]:
+    """The keys of each group, in the order of GROUP BY."""
+    public = [place for place, key in enumerate(query.keys) if key.groups is not None]
+    found = [place for place, key in enumerate(query.keys) if key.groups is None]
+    axes = []
+    for place, axis in zip([*public, -1], answer.axes, strict=False):
+        labels = query.keys[place].labels if place >= 0 else None
+        axes.append(axis.values if labels is None else tuple((each,) for each in labels))
+    order = [*public, *found]
+    rows = []
+    for parts in product(*axes):
+        flat = [_label(each) for part in parts for each in part]
+        by_place = dict(zip(order, flat, strict=True))
+        rows.append(tuple(by_place[place] for place in range(len(query.keys))))
+    return rows
+
+
+def _label(value: Any) -> Any:
+    return str(value) if isinstance(value, Bin) else value

@@ -1,0 +1,35 @@
+"""What SQL cannot ask here, in the words of SQL."""
+
+from collections.abc import Iterable
+
+from queryable.errors import QueryError
+
+_LONGEST = 120
+_MOST = 20
+
+
+class SqlError(QueryError):
+    """A query in SQL that is not answered. Nothing was read or charged; the text has a remedy."""
+
+
+def refusal(what: str, instead: str) -> SqlError:
+    """The error that refuses a query.
+
+    Args:
+        what: what it asks for.
+        instead: the nearest that is answered.
+    """
+    return SqlError(f"{what}: {instead}")
+
+
+def shown(node: object) -> str:
+    """A part of a query as text, on one line and not too long."""
+    sql = getattr(node, "sql", None)
+    text = " ".join(str(sql(dialect="duckdb") if callable(sql) else node).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}.."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Some names, for a text."""
+    known = sorted(names)
+    return ", ".join(known[:_MOST]) + (", .." if len(known) > _MOST else "")

@@ -1,0 +1,404 @@
+"""Queries in SQL: random ones equal DuckDB's exact answers and the statistics of Python."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from fractions import Fraction
+from math import isnan, sqrt
+from typing import Any
+
+import pytest
+
+from composition import FiltCon
+from mechanisms import Keys, Table, column, when
+from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
+from mechanisms.tables.in_sql.planning import planned
+from mechanisms.tables.in_sql.refusals import SqlError
+from queryable import ZCDP, PureDP, Queryable, QueryRefusedError
+from queryable.errors import QueryError
+from tests.unit.mechanisms.tables.in_sql.random_queries import (
+    DECLARED,
+    ROWS,
+    Queries,
+    connection,
+    rows,
+)
+
+pytest.importorskip("sqlglot")
+
+_NO_NOISE = ZCDP(10**13)
+_DATA = rows(1)
+
+
+def tables() -> tuple[Table, Table]:
+    """The same rows without and with a privacy unit, of which all rows count."""
+    return (
+        Table(_DATA, declared=DECLARED),
+        Table(_DATA, privacy_unit="p", max_rows=ROWS, declared=DECLARED),
+    )
+
+
+def handle(table: Table) -> Queryable:
+    return Queryable(FiltCon(ZCDP(10**20)), table)
+
+
+@pytest.fixture(scope="module")
+def asked() -> tuple[Queryable, Queryable]:
+    rows_alone, units = tables()
+    return handle(rows_alone), handle(units)
+
+
+def numbers(text: str, asked: tuple[Queryable, Queryable], **how: Any) -> Iterator[tuple[Any, ...]]:
+    """Each number of an answer with its interval, and the exact one."""
+    about_units = "DISTINCT p" in text or "GROUP BY p" in text
+    answer = asked[about_units].sql(text, **how)
+    exact = connection(_DATA).execute(text).fetchall()
+    grouped = " AS g0" in text
+    found = {_key(row, grouped): row[grouped:] for row in answer.rows}
+    for row in exact:
+        if _key(row, grouped) in found:  # keys that nobody named, and NULL, are not there
+            ours = found[_key(row, grouped)]
+            for place, number in enumerate(row[grouped:]):
+                if number is not None and not isnan(number):
+                    yield (*ours[3 * place : 3 * place + 3], float(number))
+
+
+def _key(row: tuple[Any, ...], grouped: bool) -> Any:
+    key = row[0] if grouped else None
+    return key.date() if isinstance(key, datetime) else key
+
+
+def close(text: str, estimate: Any, low: Any, high: Any, exact: float) -> bool:
+    """Whether a number without noise is the exact one; floats are added up in decimal units."""
+    far = (0.02 if "SUM" in text or "CORR" in text else 1e-3) * max(1.0, abs(exact))
+    return abs(estimate - exact) <= far and low - far <= exact <= high + far
+
+
+def check(seed: int, count: int, asked: tuple[Queryable, Queryable]) -> None:
+    queries, compared = Queries(seed), 0
+    for _ in range(count):
+        text = queries.query()
+        for found in numbers(text, asked, loss=_NO_NOISE):
+            assert close(text, *found), (text, found)
+            compared += 1
+    assert compared > count
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_queries_are_what_duckdb_answers(seed: int, asked: Any) -> None:
+    check(seed, 40, asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_2000_random_queries_are_what_duckdb_answers(seed: int, asked: Any) -> None:
+    check(seed, 100, asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 204))
+def test_intervals_hold_the_exact_answers_of_random_queries(seed: int, asked: Any) -> None:
+    """A right implementation fails with a probability below 0.2%: three standard errors.
+
+    Numbers of one answer share no noise unless they are computed from the same statistics; of each
+    query one number is counted.
+    """
+    queries, missed, counted = Queries(seed), 0, 0
+    for _ in range(500):
+        text = queries.query()
+        found = list(numbers(text, asked, loss=ZCDP("1/2"), confidence="0.9"))
+        known = [each for each in found if each[0] is not None]
+        if known:
+            _, low, high, exact = known[queries.random.randrange(len(known))]
+            about = 5e-3 * max(1.0, abs(exact))
+            counted += 1
+            missed += not low - about <= exact <= high + about
+    assert counted > 400
+    assert missed <= 0.1 * counted + 3 * sqrt(0.09 * counted)
+
+
+_I, _X, _S = column("i"), column("x"), column("s")
+_AB = _S.is_in(["a", "b"])
+
+SAME: list[tuple[str, Any]] = [
+    ("SELECT COUNT(*) FROM v", lambda t: t.count()),
+    ("SELECT COUNT(*) FROM v WHERE i > 3", lambda t: t.count(_I > 3)),
+    ("SELECT COUNT(*) FROM v WHERE 3 < i", lambda t: t.count(_I > 3)),
+    ("SELECT COUNT(i) FROM v", lambda t: t.count(_I.is_not_null())),
+    ("SELECT COUNT(DISTINCT p) FROM v", lambda t: t.count_units()),
+    ("SELECT count(distinct P) FROM V AS w WHERE w.S = 'a'", lambda t: t.count_units(_S == "a")),
+    ("SELECT SUM(i) FROM v", lambda t: t.sum("i", -20, 40)),
+    ("SELECT SUM(CLAMP(i, 0, 9)) FROM v", lambda t: t.sum("i", 0, 9)),
+    (
+        "SELECT AVG(x) FROM v WHERE s IN ('a', 'b')",
+        lambda t: t.mean("x", -5, 12, _AB),
+    ),
+    ("SELECT AVG(x) FILTER (WHERE i > 3) FROM v", lambda t: t.mean("x", -5, 12, _I > 3)),
+    ("SELECT SUM(i + x) FROM v", lambda t: t.sum(_I + _X, -25, 52)),
+    ("SELECT VAR_POP(i) FROM v", lambda t: t.variance("i", -20, 40)),
+    ("SELECT STDDEV_POP(i) FROM v", lambda t: t.std("i", -20, 40)),
+    ("SELECT MEDIAN(i) FROM v", lambda t: t.median("i", range(-20, 41))),
+    (
+        "SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY i) FROM v",
+        lambda t: t.quantile("i", "9/10", range(-20, 41)),
+    ),
+    (
+        "SELECT PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY i DESC) FROM v",
+        lambda t: t.quantile("i", "3/4", range(-20, 41)),
+    ),
+    (
+        "SELECT CORR(i, x) FROM v",
+        lambda t: t.correlation("i", "x", {"i": (-20, 40), "x": (-5, 12)}),
+    ),
+    (
+        "SELECT REGR_SLOPE(x, i) FROM v",
+        lambda t: t.regress("x", "i", bounds={"x": (-5, 12), "i": (-20, 40)}),
+    ),
+    (
+        "SELECT s, COUNT(*) FROM v GROUP BY s",
+        lambda t: t.group_by({"s": ["a", "b", "c%"]}).count(),
+    ),
+    (
+        "SELECT s, COUNT(*) FROM v WHERE s IN ('b', 'q') GROUP BY 1",
+        lambda t: t.group_by({"s": ["b", "q"]}).count(_S.is_in(["b", "q"])),
+    ),
+    (
+        "SELECT DATE_TRUNC('month', d) AS m, AVG(i) FROM v GROUP BY m",
+        lambda t: t.group_by(
+            Keys(
+                column("d").truncate("month"),
+                [date(2023, 11, 1), date(2023, 12, 1)]
+                + [date(2024, each, 1) for each in (1, 2, 3)],
+            )
+        ).mean("i", -20, 40),
+    ),
+    (
+        "SELECT CASE WHEN i > 3 THEN 'x' ELSE 'y' END AS g, COUNT(*) FROM v GROUP BY ALL",
+        lambda t: t.group_by(Keys(when(_I > 3).then("x").otherwise("y"), ["x", "y"])).count(),
+    ),
+    (
+        "SELECT FLOOR(i / 30) * 30 AS g, COUNT(*) FROM v GROUP BY g",
+        lambda t: t.group_by(Keys.bins("i", [-30, 0, 30, 60])).count(),
+    ),
+    (
+        "SELECT AVG(CLAMP(s2, 0, 90)) FROM (SELECT p, SUM(k) AS s2 FROM v GROUP BY p)",
+        lambda t: t.per_unit("sum", "k", 0, 90, column("k").is_not_null()).mean(),
+    ),
+    (
+        "WITH w AS (SELECT x AS y, s FROM v WHERE i > 3) SELECT SUM(y) FROM w WHERE s = 'a'",
+        lambda t: t.sum("x", -5, 12, (_I > 3) & (_S == "a")),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "same"), SAME, ids=[text for text, _ in SAME])
+def test_a_query_is_the_same_question_as_in_python(text: str, same: Any) -> None:
+    about_units = "p)" in text.lower().replace(" ", "") or "BY p" in text
+    for table in tables()[about_units:]:
+        assert planned(text, table).statistics()[0] == same(table)
+
+
+REFUSED = [
+    ("SELECT * FROM v", "rows are not answered"),
+    ("SELECT i FROM v", "rows are not answered"),
+    ("SELECT v.* FROM v", "rows are not answered"),
+    ("SELECT i, COUNT(*) FROM v", "rows are not answered"),
+    ("SELECT s, i, COUNT(*) FROM v GROUP BY s", "no key of GROUP BY"),
+    ("SELECT MIN(i) FROM v", "PERCENTILE_CONT(0.01)"),
+    ("SELECT COUNT(*) OVER () FROM v", "window"),
+    ("SELECT SUM(i) OVER (PARTITION BY s) FROM v", "window"),
+    ("SELECT SUM(t2) FROM (SELECT t AS t2 FROM v)", "only numbers are added up"),
+    ("SELECT AVG(n) FROM (SELECT p, COUNT(*) AS n FROM v GROUP BY p)", "CLAMP(n, 0, 100)"),
+    ("SELECT COUNT(*) FROM (SELECT s, COUNT(*) AS n FROM v GROUP BY s)", "by p alone"),
+    ("SELECT COUNT(DISTINCT i) FROM v", "COUNT(DISTINCT p)"),
+    ("SELECT SUM(DISTINCT i) FROM v", "DISTINCT"),
+    ("SELECT COUNT(*) FROM v JOIN w USING (p)", "JOIN"),
+    ("SELECT COUNT(*) FROM v, w", "JOIN"),
+    ("SELECT COUNT(*) FROM read_csv('secret.csv')", "name the table"),
+    ("SELECT COUNT(*) FROM v WHERE i IN (SELECT k FROM v)", "QUERY"),
+    ("SELECT COUNT(*) FROM v WHERE EXISTS (SELECT 1)", "sub-query"),
+    ("SELECT COUNT(*) FROM v WHERE nope > 1", "there is no column 'nope'"),
+    ("SELECT COUNT(*) FROM v WHERE w.i > 1", "there is no table 'w'"),
+    ("SELECT COUNT(*) FROM v WHERE i % 2 = 0", "not answered"),
+    ("SELECT COUNT(*) FROM v WHERE i", "no condition"),
+    ("SELECT COUNT(*) FROM v WHERE s > 3", "does not compare"),
+    ("SELECT COUNT(*) FROM v WHERE CAST(x AS INTEGER) = 1", "TRUNC"),
+    ("SELECT COUNT(*) FROM v WHERE d > '2024-13-01'", "not answered"),
+    ("SELECT x, COUNT(*) FROM v GROUP BY x", "intervals"),
+    ("SELECT COUNT(*) FROM v GROUP BY ROLLUP (s)", "not answered"),
+    ("SELECT SUM(COUNT(*)) FROM v", "aggregate"),
+    ("SELECT COUNT(*) FROM v WHERE COUNT(*) > 1", "aggregate"),
+    ("SELECT COUNT(*) FROM v LIMIT i", "whole number"),
+    ("SELECT COUNT(*) FROM v UNION SELECT COUNT(*) FROM v", "single SELECT"),
+    ("SELECT 1", "FROM"),
+    ("DELETE FROM v", "never changed"),
+    ("SELECT COUNT(*) FROM v; SELECT COUNT(*) FROM v", "one query"),
+    ("SELECT COUNT(*) FROM v TABLESAMPLE 10%", "not answered"),
+    ("SELECT COUNT(*) FROM v FOR UPDATE", "LOCKS"),
+    ("SELECT COUNT(*) FROM v WHERE i = ?", "parameters"),
+    ("COUNT(*) FROM v", "begins with SELECT"),
+    ("", "begins with SELECT"),
+    ("SELECT 'unclosed FROM v", "no SQL"),
+    ("SELECT " + "(" * 40 + "1" + ")" * 40 + " FROM v", "deep"),
+    ("SELECT COUNT(*) FROM v WHERE " + "NOT " * 90 + "b", "deep"),
+    ("SELECT COUNT(*) FROM v" + " " * MOST_CHARACTERS, "characters"),
+    (
+        "SELECT AVG(CLAMP(n, 0, 9)) FROM (SELECT p, CLAMP(SUM(i), 0, 9) AS n FROM v GROUP BY p)",
+        "either sign",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT p, MAX(k) AS m FROM v GROUP BY p HAVING SUM(k) > 2)",
+        "CLAMP",
+    ),
+    (
+        "SELECT AVG(m) FROM (SELECT p, MAX(k) AS m, COUNT(*) AS n FROM v GROUP BY p) WHERE n > 2",
+        "one number of each unit",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), REFUSED, ids=[text[:60] for text, _ in REFUSED])
+def test_what_is_not_answered_is_refused_in_words_and_costs_nothing(
+    text: str, why: str, asked: tuple[Queryable, Queryable]
+) -> None:
+    before = asked[1].privacy_loss()
+    with pytest.raises(SqlError, match=re.escape(why)):
+        asked[1].sql(text, loss=ZCDP(1))
+    assert asked[1].privacy_loss() == before
+
+
+def test_explain_costs_nothing_and_says_what_the_query_would_cost() -> None:
+    table = Queryable(FiltCon(ZCDP(1)), tables()[1])
+    explained = table.sql("EXPLAIN SELECT COUNT(*) AS n, SUM(k) FROM v", loss=ZCDP("1/50"))
+    assert [cost for _, _, cost in explained.statistics] == [ZCDP("1/100")] * 2
+    assert "one p" in str(explained)
+    width = explained.statistics[0][1]
+    assert table.privacy_loss() == ZCDP(0)
+    answer = table.sql("SELECT COUNT(*) AS n, SUM(k) FROM v", loss=ZCDP("1/50"))
+    assert table.privacy_loss() == ZCDP("1/50")
+    [low], [high] = answer["n_low"], answer["n_high"]
+    assert (high - low) / 2 == pytest.approx(float(width), rel=0.01)
+
+
+def test_equal_statistics_are_asked_once_and_share_the_loss() -> None:
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    text = (
+        "SELECT SUM(k) AS a, SUM(k) / COUNT(*) AS b, 2 * COUNT(*) AS c FROM v HAVING COUNT(*) > 0"
+    )
+    answer = table.sql(text, loss=ZCDP("1/2"))
+    assert [row.loss for row in table.ledger()] == [ZCDP("1/4")] * 2
+    assert len(answer.released) == 2
+    [a], [b], [c] = answer["a"], answer["b"], answer["c"]
+    assert b == pytest.approx(2 * a / c)
+
+
+def test_order_limit_and_having_read_what_was_answered() -> None:
+    table = handle(tables()[0])
+    text = "SELECT s, COUNT(*) AS n FROM v GROUP BY s HAVING n > 5 ORDER BY n DESC, s LIMIT 2"
+    answer = table.sql(text, loss=_NO_NOISE)
+    exact = (
+        connection(_DATA)
+        .execute(text.replace("HAVING", "HAVING s IN ('a', 'b', 'c%') AND"))
+        .fetchall()
+    )
+    assert [row[:2] for row in answer.rows] == exact
+    everything = table.sql(text.replace("LIMIT 2", ""), loss=_NO_NOISE)
+    assert table.sql(text + " OFFSET 1", loss=_NO_NOISE).rows == everything.rows[1:3]
+
+
+def test_parameters_are_constants_and_never_text() -> None:
+    table = handle(tables()[0])
+    text = "SELECT COUNT(*) AS n FROM v WHERE s = ? AND i > ? AND d >= ? AND b = ?"
+    given = ("a", -3, date(2024, 1, 5), True)
+    hostile = table.sql(text, loss=_NO_NOISE, parameters=("' OR 1=1 --", -3, given[2], True))
+    assert hostile["n"] == [0]
+    found = table.sql(text, loss=_NO_NOISE, parameters=given)
+    exact = connection(_DATA).execute(text, given).fetchall()
+    assert found["n"] == list(exact[0])
+
+
+def test_keys_that_nobody_names_are_found_for_a_delta() -> None:
+    from composition import budget
+
+    names = pytest.importorskip("pyarrow").table({"u": list(range(600)) * 2, "s": ["x", "y"] * 600})
+    table = Queryable(budget(epsilon=30, delta="1e-5"), Table(names, privacy_unit="u", max_rows=2))
+    with pytest.raises(SqlError, match="delta"):
+        table.sql("SELECT s, COUNT(*) AS n FROM t GROUP BY s", within=100)
+    left = table.remaining()
+    loss = left.of_parts((left.parts[0] / 2, left.parts[1] / 2))
+    answer = table.sql("SELECT s, COUNT(*) AS n FROM t GROUP BY s ORDER BY s", loss=loss)
+    assert answer["s"] == ["x", "y"]
+    ends = zip(answer["n_low"], answer["n_high"], strict=True)
+    assert all(low <= 600 <= high for low, high in ends)
+    assert table.remaining() <= left
+
+
+def test_a_query_with_a_name_is_answered_once() -> None:
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    first = table.sql("SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/9"), name="rows")
+    again = table.sql("SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/9"), name="rows")
+    assert first.rows == again.rows
+    assert table.privacy_loss() == ZCDP("1/9")
+
+
+def test_what_a_budget_does_not_pay_for_is_refused() -> None:
+    table = Queryable(FiltCon(PureDP("1/10")), tables()[0])
+    with pytest.raises(QueryRefusedError):
+        table.sql("SELECT COUNT(*), SUM(k) FROM v", loss=PureDP(1))
+    assert table.privacy_loss() == PureDP(0)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"within": 1, "loss": ZCDP(1)}, {"within": {"m": 1}}, {"within": 1}, {"within": {"n": 1}}],
+    ids=str,
+)
+def test_wrong_aims_cost_nothing(how: dict[str, Any]) -> None:
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    with pytest.raises(QueryError):
+        table.sql("SELECT COUNT(*) AS n, SUM(k) AS k FROM v", **how)
+    assert table.privacy_loss() == ZCDP(0)
+
+
+def test_within_says_how_accurate_each_number_is() -> None:
+    table = Queryable(FiltCon(ZCDP(10)), tables()[0])
+    answer = table.sql("SELECT COUNT(*) AS n, SUM(k) AS k FROM v", within={"n": 30, "k": 200})
+    for name, width in (("n", 30), ("k", 200)):
+        [low], [high] = answer[f"{name}_low"], answer[f"{name}_high"]
+        assert (high - low) / 2 <= width
+    assert Fraction(str(answer.confidence)) == Fraction(19, 20)
+
+
+_ODD = "( ) * ' \" , ? $1 :: ; -- /* NULL \0 é OVER 1e999 - NOT CASE END [ { @ IN .. \\"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_texts_raise_only_our_errors(seed: int) -> None:
+    """25,000 texts a seed: words and signs swapped, doubled, dropped or replaced."""
+    queries, outline = Queries(seed), tables()[1].outline
+    random = queries.random
+    odd = _ODD.split(" ")
+    planned_well = 0
+    for _ in range(25_000):
+        words = queries.query().replace("(", " ( ").replace(")", " ) ").split()
+        for _ in range(random.randrange(1, 4)):
+            place = random.randrange(len(words))
+            match random.randrange(4):
+                case 0:
+                    words[place] = random.choice(odd)
+                case 1:
+                    words.insert(place, random.choice(odd))
+                case 2:
+                    other = random.randrange(len(words))
+                    words[place], words[other] = words[other], words[place]
+                case _:
+                    del words[place]
+            if not words:
+                words = ["SELECT"]
+        try:
+            planned(" ".join(words), outline).statistics()
+            planned_well += 1
+        except QueryError:
+            continue
+    assert planned_well > 500
