@@ -54,7 +54,6 @@ class PooledAccount(ExPostAccount):
     """
 
     charged = ("rho",)
-    derived = ("slopes",)
 
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
     slopes: tuple[Fraction, ...] = attrs.field(validator=_slopes)
