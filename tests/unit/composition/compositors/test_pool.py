@@ -182,7 +182,7 @@ def test_the_first_child_is_refused_with_what_it_costs_at_least() -> None:
     table = opened()
     table(Laplace(Count(), epsilon="3/5"))
     with pytest.raises(
-        QueryRefusedError, match=r"first zCDP child .* epsilon of 0.466 and a delta"
+        QueryRefusedError, match=r"first zCDP child .* epsilon of ≈0.467 and a delta"
     ):
         table(NOISY)
     with pytest.raises(QueryRefusedError) as refused:
