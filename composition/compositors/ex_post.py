@@ -105,13 +105,13 @@ class ExPost(FiltCon):
         Theorem: docs/theory.md, ex-post accounting interleaves; where nothing interleaves, Rogers
             et al. 2023, Lemma B.2.
         Assumes: the launched privacy maps and expenses are sound; refusals depend on the view only.
-        Checked by: tests/audit/test_ex_post.py
+        Checked by: tests/audit/test_ex_post.py, tests/audit/test_pool.py
     Args:
         budget: `PureDP`, or `ApproxDP`, which children with a delta need.
         slack: the delta of the pool, at most the budget's; None or 0 if there is no pool.
         lines: how many lines bound the epsilon of the pool. One admits the largest rho. A pool by k
             lines costs about epsilon/2^k at first and not epsilon/2, but each line has only a share
-            of the slack, so that the largest rho is smaller, by 6% for two and 11% for four.
+            of the slack, so the largest rho is smaller, by about 6% for two and 11% for four.
         d_in, max_mechanisms, on_exceed, max_depth: as in `FiltCon`.
 
     Examples:

@@ -20,7 +20,7 @@ from composition.rules.checks.pools import pool_within
 from composition.rules.slack import outside, share_of
 from queryable.losses import ZCDP, AdditiveLoss, ApproxDP, ExPostBound, Loss, Parts, add_parts
 from queryable.losses.lines import start_of
-from queryable.losses.numbers import shown, shown_below
+from queryable.losses.numbers import shown
 from queryable.wording.quoting import an_instance, quoted
 
 _ZERO = Fraction(0)
@@ -54,7 +54,6 @@ class PooledAccount(ExPostAccount):
     """
 
     charged = ("rho",)
-    derived = ("slopes",)
 
     slack: Fraction = attrs.field(validator=an_instance(Fraction))
     slopes: tuple[Fraction, ...] = attrs.field(validator=_slopes)
@@ -130,7 +129,7 @@ class PooledAccount(ExPostAccount):
         """What the first child of the pool costs at least, if it is refused for that."""
         if self.rho or not isinstance(loss, ZCDP) or any(self.left_for(loss).parts):
             return ""
-        least = shown_below(max(min(self._starts), _ZERO))
+        least = shown(max(min(self._starts), _ZERO), 3)
         return (
             f"; the first zCDP child costs more than an epsilon of {least} and a delta of "
             f"{shown(self.slack)}"

@@ -26,6 +26,9 @@ from queryable.messages import Refused
 class BrownianNoiseReduction(Estimating):
     """Estimates that become finer for the price of the difference; `... @ FiltCon(ZCDP(...))`.
 
+    Under an epsilon and a delta, `... @ ExPost(ApproxDP(...), slack=...)` keeps for other questions
+    what it does not use.
+
     Answers: `Open(statistic, schedule)` with a child. The child answers `Refine(variance)` with an
     `Refined`, `Until(condition)` with a `Stopped`, and `Latest()`, `PrivacyLossQuery`,
     `CanAfford(Refine(...))`. Every other query goes to the mechanism below, so that noise

@@ -34,13 +34,29 @@ def slopes_within(epsilon: Fraction, missed: Fraction, count: int) -> tuple[Frac
 
     The first line reaches epsilon at the largest rho, the next one half of epsilon, and so on.
     """
-    each = missed / count
-    orders = [order_within(epsilon / 2**place, each) for place in range(count)]
-    return tuple(shortened(order - 1) for order in orders)
+    return tuple(_best(epsilon / 2**place, missed / count) for place in range(count))
+
+
+def _best(epsilon: Fraction, missed: Fraction) -> Fraction:
+    """The lambda of few digits whose line reaches epsilon at the largest rho.
+
+    A search in floats is only near it, and elsewhere may end beside it: what is written in a ledger
+    should not depend on that.
+    """
+    near = shortened(order_within(epsilon, missed) - 1)
+    beside = (near + step * _unit(near) for step in (-1, 0, 1, 2))
+    return max(
+        (slope for slope in beside if slope > 0),
+        key=lambda slope: (epsilon - start_of(slope, missed)) / (1 + slope),
+    )
 
 
 def shortened(slope: Fraction) -> Fraction:
     """A lambda with few digits, slightly smaller: any positive one gives a bound."""
-    digits = slope.numerator.bit_length() - slope.denominator.bit_length()
-    unit: Fraction = Fraction(2) ** (digits - _BITS)
+    unit = _unit(slope)
     return max(slope // unit * unit, unit)
+
+
+def _unit(slope: Fraction) -> Fraction:
+    digits = slope.numerator.bit_length() - slope.denominator.bit_length()
+    return Fraction(2) ** (digits - _BITS)

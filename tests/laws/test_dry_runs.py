@@ -22,6 +22,7 @@ from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
 from mechanisms.refinement.refine_queries import Latest
 from queryable import (
     ZCDP,
+    ApproxDP,
     Ask,
     CanAfford,
     InteractiveMechanism,
@@ -101,6 +102,7 @@ CERTAIN: dict[str, InteractiveMechanism[Any]] = {
 UNCERTAIN: dict[str, InteractiveMechanism[Any]] = {
     "ExPost": c.ExPost(PureDP("3/5")),
     "ExPost of d_in 2": c.ExPost(PureDP("3/5"), d_in=2),
+    "ExPost with a pool": c.ExPost(ApproxDP("3/5", "1e-6"), slack="1e-7", lines=2),
     "LaplaceNoiseReduction": REDUCTION,
     "GaussianNoiseReduction": FINER,
     "FirstGood": FirstGood(1, m.TruncatedNegativeBinomial(0, "1/9"), 3),

@@ -34,7 +34,7 @@ from queryable import (
     Statistic,
 )
 from queryable.losses import ExPostBound
-from queryable.losses.conversions import largest_zcdp
+from queryable.losses.conversions import largest_zcdp, order_within
 from queryable.losses.lines import slopes_within, start_of
 from queryable.messages import MeasureQuery, Stated
 from tests.strategies import Toy, raising
@@ -126,6 +126,21 @@ def test_a_pool_alone_admits_what_one_conversion_does(epsilon: str) -> None:
     assert first[2] < 0.07
 
 
+@pytest.mark.parametrize("epsilon", ["1/50", "1", "16"])
+def test_lines_do_not_depend_on_the_last_digits_of_a_search(
+    epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a ledger would be refused on another machine."""
+    found = slopes_within.__wrapped__(Fraction(epsilon), SLACK, 4)
+    for off in (1 - 1e-7, 1 + 1e-7, 1 - 1e-4, 1 + 1e-4):
+        moved = Fraction(off)
+        monkeypatch.setattr(
+            "queryable.losses.lines.order_within",
+            lambda *given, by=moved: 1 + (order_within(*given) - 1) * by,
+        )
+        assert slopes_within.__wrapped__(Fraction(epsilon), SLACK, 4) == found
+
+
 def test_which_children_are_in_the_pool() -> None:
     """Those whose own loss is a rho, and those that are launched at one."""
     table = opened()
@@ -167,7 +182,7 @@ def test_the_first_child_is_refused_with_what_it_costs_at_least() -> None:
     table = opened()
     table(Laplace(Count(), epsilon="3/5"))
     with pytest.raises(
-        QueryRefusedError, match=r"first zCDP child .* epsilon of 0.466 and a delta"
+        QueryRefusedError, match=r"first zCDP child .* epsilon of ≈0.467 and a delta"
     ):
         table(NOISY)
     with pytest.raises(QueryRefusedError) as refused:

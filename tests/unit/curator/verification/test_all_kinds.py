@@ -12,13 +12,14 @@ import attrs
 import pytest
 
 import composition as c
+import mechanisms as m
 from composition.rules.base import Accumulator, Rule
 from curator.ledgers import Event
 from curator.verification.accounts import AccountKind, compact
 from curator.verification.running import KINDS, fixed_of
 from curator.verification.terms import FILTERS, ODOMETERS
 from curator.verify import VerificationError, Verified, verify
-from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Launch, PureDP
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, Ask, Launch, PureDP
 from queryable.losses import Dominated
 from queryable.messages import LaunchMany
 from tests import encoded
@@ -372,3 +373,42 @@ def test_deltas_are_within_what_the_slack_leaves(rule: Any) -> None:
     one = rule.open(BUDGET).add(loss)
     assert _verdict(one) is True
     assert _verdict(one.add(loss)) is False
+
+
+POOL = c.ExPost(ApproxDP(2, "1e-5"), slack="1e-6", lines=2)
+NOISY = Launch(m.Gaussian(m.Count(), rho="1/900"))
+REDUCED = (NOISY, Launch(m.LaplaceNoiseReduction(m.Count(), scales=[9, 3])), Ask(1, m.Refine()))
+
+
+def _receipt(**terms: Any) -> Change:
+    """The account of the last receipt, of a question or a launch, has other terms."""
+
+    def changed(body: dict[str, Any]) -> None:
+        charge = body["charges"][-1]
+        told = json.loads(charge["ask"]) if "ask" in charge else charge
+        account = told["account"] if "ask" in charge else json.loads(charge["account"])
+        account.update(terms)
+        if "ask" in charge:
+            charge["ask"] = compact(told)
+        else:
+            charge["account"] = compact(account)
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("script", "terms", "why"),
+    [
+        (REDUCED, {"rho": "0"}, SUMS),
+        ((NOISY,), {"rho": "1/1800"}, SUMS),
+        ((NOISY,), {"slack": "1/10000000"}, ("has slack",)),
+        ((NOISY,), {"slopes": ["30"]}, ("has slopes",)),
+    ],
+    ids=str,
+)
+def test_a_wrong_pool_is_found(script: Any, terms: Any, why: Any) -> None:
+    """Its rho, also after an answer that is charged beside it; and the terms of its lines."""
+    events = events_of(POOL, script, {"age": [3, 4]})
+    assert checked(events).charges == len(script)
+    message = found(_last(_receipt(**terms))(events))
+    assert any(each in message for each in why)

@@ -12,7 +12,7 @@ from tests.test_layout import imports
 RULES = Path(composition.__file__).parent / "rules"
 CHECKS = "composition.rules.checks"
 LOSSES = "queryable.losses"
-CLASSES = {"GDP", "AdditiveLoss", "ApproxDP", "ApproxZCDP", "Dominated", "Loss", "Parts"}
+CLASSES = {"GDP", "ZCDP", "AdditiveLoss", "ApproxDP", "ApproxZCDP", "Dominated", "Loss", "Parts"}
 ASKED = {"added", "check", "fits", "keeps", "wrong_step", "wrong_terms", "in_balls"}
 """What only whoever checks an account asks of it and of its rule."""
 
