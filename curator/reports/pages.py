@@ -118,19 +118,26 @@ def _markdown(document: Document) -> str:
     plain = markdown_text
     lines = [f"# {plain(document['title'])}", ""]
     lines += [f"Made {plain(document['made'])} by {plain(document['software'])}.", ""]
-    lines += [f"- {plain(each)}" for each in document["preface"]]
-    lines += [f"- {plain(_signed(document))}"]
+    lines += [_item(each) for each in [*document["preface"], _signed(document)]]
     for topic, asked in _topics(document):
         lines += ["", f"## {plain(topic)}"]
         for each in asked:
             lines += ["", f"### {plain(each['asked'])}", ""]
-            lines += [f"- {plain(sentence)}" for sentence in each["answer"]]
+            lines += [_item(sentence) for sentence in each["answer"]]
             if each["rows"]:
                 lines += ["", as_markdown_table(each["head"], each["rows"])]
             lines += ["", f"Sources: {plain('; '.join(each['sources']))}."]
     for title, head, rows in _tables(document):
         lines += ["", f"## {plain(title)}", "", as_markdown_table(head, rows)]
     return "\n".join([*lines, "", "## Document", _FENCE]) + canonical(document) + _END
+
+
+def _item(text: str) -> str:
+    """An item of a list; nothing at the beginning of the text makes a title or another list."""
+    line = markdown_text(text).lstrip()
+    if line[:1] not in {"", "&", "\\"} and not line[:1].isalpha():
+        line = f"&#{ord(line[0])};{line[1:]}"
+    return f"- {line}"
 
 
 def _html(document: Document) -> str:

@@ -1,8 +1,8 @@
 """What was checked earlier, as `checks.jsonl` beside the ledger tells: one check a line.
 
-Responsible for reading lines with `time`, `command`, `head`, `result` and `facts`. The texts that a
-check wrote may quote values of the data, such as an answer that differs, so only numbers with known
-names and the words of `_RESULTS` are taken over.
+Responsible for reading lines with `time`, `command`, `head`, `result` and `facts`. A text that a
+check wrote may quote values of the data, such as an answer that differs, so no text is taken over:
+only known words, and numbers with known names.
 """
 
 import json
@@ -16,9 +16,11 @@ import attrs
 NAME = "checks.jsonl"
 """The file, in the folder of the ledger; of the configuration, if the ledger is on a server."""
 
+COMMANDS = ("ledger verify", "replay", "check")
+"""The commands of `curator` that record what they found."""
+
 _RESULTS = ("passed", "failed")
 _COUNTS = ("events", "messages", "charges", "claims", "refusals", "neighbours")
-_LONGEST = 200
 
 
 @attrs.frozen
@@ -27,7 +29,7 @@ class PastCheck:
 
     Attributes:
         time: when, in UTC; empty if the line does not tell.
-        command: what was run: "ledger verify", "replay" or "check".
+        command: one of `COMMANDS`, or "unknown".
         heads: the hashes of the last events that it saw, in hexadecimal digits.
         result: "passed", "failed" or "unknown".
         counts: what was compared, by name.
@@ -54,12 +56,12 @@ def past_checks(path: Path) -> tuple[tuple[PastCheck, ...], int]:
 
 
 def _check(said: Mapping[str, Any]) -> PastCheck:
-    result = said["result"]
+    command, result = said["command"], said["result"]
     facts = said.get("facts") or {}
     counts = [(name, facts[name]) for name in _COUNTS if type(facts.get(name)) is int]
     return PastCheck(
         _time(said["time"]),
-        str(said["command"])[:_LONGEST].removeprefix("curator "),
+        command if command in COMMANDS else "unknown",
         tuple(_heads(said.get("head"))),
         result if result in _RESULTS else "unknown",
         tuple(counts),
@@ -69,7 +71,7 @@ def _check(said: Mapping[str, Any]) -> PastCheck:
 def _heads(head: Any) -> Iterator[str]:
     for each in head.values() if isinstance(head, Mapping) else [head]:
         if isinstance(each, str):
-            yield each[:_LONGEST]
+            yield each
 
 
 def _time(said: Any) -> str:

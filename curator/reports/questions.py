@@ -14,11 +14,14 @@ from typing import Any
 
 import attrs
 
+from curator.reports.past import COMMANDS
+
 Facts = Mapping[str, Any]
 Rows = Iterable[tuple[str, ...]]
 
 _NONE = "none"
-_COMMANDS = ("ledger verify", "replay", "check")
+_EASY = 75
+"""So many right guesses of 100 stand out."""
 
 
 @attrs.frozen
@@ -27,7 +30,7 @@ class ReviewQuestion:
 
     Attributes:
         id: a short name that does not change.
-        topic: "Privacy", "Parameters", "Trust", "Utility" or "Checks".
+        topic: "Summary", "Privacy", "Parameters", "Trust", "Utility" or "Checks".
         asked: the question.
         answer: sentences.
         head, rows: a table below them; both empty for none.
@@ -183,18 +186,51 @@ def _past(facts: Facts) -> Rows:
         saw = [f"{number} of {root}" for root, number in check["saw"].items()]
         saw += ["a head that is not in this ledger"] * (check["strange_heads"] > 0)
         counts = ", ".join(f"{count} {name}" for name, count in check["counts"].items())
-        words = check["time"], f"curator {check['command']}", check["result"]
+        words = check["time"], check["command"], check["result"]
         yield *words, ", ".join(saw) or "not recorded", counts
 
 
 def _history(facts: Facts) -> Iterable[str]:
     """Which commands were never recorded, and whether the file has other lines."""
     said = {each["command"] for each in facts["checks"]}
-    for command in _COMMANDS:
+    for command in COMMANDS:
         if command not in said:
             yield f"Never recorded: curator {command}."
     if facts["unread_checks"]:
         yield f"Lines of the file that are no records of checks: {facts['unread_checks']}."
+
+
+def _outstanding(facts: Facts) -> Iterable[str]:
+    """What a reviewer should look at first."""
+    found = [each for name, said in _sets(facts) for each in _of_data_set(name, said)]
+    if not facts["curator"]["anchor"]:
+        found.append("There is no anchor: nothing finds that an old copy of the ledger is used.")
+    if facts["curator"]["site_mechanisms"]:
+        found.append("There are mechanisms of the site's own: whether their claims hold is open.")
+    results = {each["command"]: each["result"] for each in facts["checks"]}  # the last of each
+    found += [
+        f"The last curator {command} that was recorded has not passed."
+        for command, result in results.items()
+        if result != "passed"
+    ]
+    if any(each["strange_heads"] for each in facts["checks"]):
+        found.append("A check saw a head that is not in this ledger: it was another history.")
+    yield from [*found, *_history(facts)] or ["Nothing."]
+
+
+def _of_data_set(name: str, said: Facts) -> Iterable[str]:
+    if not said["configured"]:
+        yield f"{name}: it is in the ledger and not in the configuration."
+    if not said.get("budget_as_configured", True):
+        yield f"{name}: the configuration states another budget than the ledger."
+    if not said.get("budget"):
+        yield f"{name}: no bound is fixed in advance."
+    if said.get("right_in_100", 0) > _EASY:
+        yield f"{name}: the budget allows right guesses in {said['right_in_100']} of 100 cases."
+    if said.get("charges_not_computed"):
+        yield f"{name}: {said['charges_not_computed']} charges are of kinds that are not computed."
+    if said["configured"] and not said["tick"]:
+        yield f"{name}: there is no tick, so the times of replies are seen."
 
 
 def _points(section: str) -> Callable[[Facts], Iterable[str]]:
@@ -202,6 +238,7 @@ def _points(section: str) -> Callable[[Facts], Iterable[str]]:
 
 
 _MORE: Mapping[str, Callable[[Facts], Iterable[str]]] = {
+    "first": _outstanding,
     "times": _points("times"),
     "unprotected": _points("left_over"),
     "history": _history,

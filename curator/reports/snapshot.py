@@ -1,7 +1,7 @@
 """`LedgerSnapshot`: the events of all roots, read once and checked, as a ledger in memory.
 
-Responsible for one moment: heads, accounts and analysts of a report come from the same events,
-also if a curator appends meanwhile. Reading takes no lease and writes nothing.
+Responsible for heads, accounts and analysts of a report that come from the same events, also if a
+curator appends meanwhile. Reading takes no lease and writes nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -278,6 +278,28 @@ def test_wrong_options_are_named(folder: Path) -> None:
     assert commands.report(stated, form="md") == commands.report(stated, form="markdown")
 
 
+def test_the_command_line_ends_with_1_if_a_review_does_not_hold(
+    folder: Path, tmp_path: Path
+) -> None:
+    from typer.testing import CliRunner
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(commands.application(), ("report", *words))
+        return result.exit_code, result.stdout, result.stderr
+
+    clinic, out = str(folder / "clinic"), tmp_path / "review.html"
+    code, told, _ = run(clinic, "--out", str(out), "--sign", str(folder / "owner.pem"))
+    assert (code, told) == (0, f"{out} has the review: 21 questions, signed\n")
+    code, told, _ = run(clinic, "--check", str(out), "--signer", str(folder / "owner.pub"))
+    assert (code, told.count("the ledger has event")) == (0, 4)
+    out.write_text(out.read_text().replace("ada", "eve", 1))
+    code, told, error = run("--check", str(out))
+    assert (code, told) == (1, "")
+    assert error.startswith("the text is not that of the document in it")
+    code, told, _ = run(clinic, "--format", "json")
+    assert carried(told)["format"] == "queryable report/1"
+
+
 def test_what_is_signed_is_as_the_page_says(document: Document) -> None:
     """docs/report.md, so that a program of somebody else's can check a signature."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -24,13 +24,14 @@ from curator.reports.registry import fields_of
 from curator.reports.reviewing import document_of
 from curator.reports.snapshot import LedgerSnapshot
 from curator.settings.configuration import REPORTED, read_configuration
+from curator.settings.sections import ConfigurationError
 from queryable import ZCDP
 from tests.reporting import EXAMPLE, NOW, clinic, example, record
 from tests.stored import KEY, MemoryLedger
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "threats.md").read_text(encoding="utf-8")
-TOPICS = ["Privacy", "Parameters", "Trust", "Utility", "Checks"]
+TOPICS = ["Summary", "Privacy", "Parameters", "Trust", "Utility", "Checks"]
 FIELDS = {
     "basic": "name data_curators description intended_use data_product_type data_product_region "
     "data_product_sector publication_date",
@@ -195,9 +196,58 @@ def test_checks_are_told_with_what_they_saw(stated: Path, document: Mapping[str,
     told = answer(document, "history")
     assert [*told["answer"][1:]] == ["Never recorded: curator ledger verify."]
     assert told["rows"] == [
-        ("2026-03-01 12:00:00", "curator replay", "passed", "15 of visits", "6 messages"),
-        ("2026-03-01 12:00:00", "curator check", "failed", "5 of calls", "1000 neighbours"),
+        ("2026-03-01 12:00:00", "replay", "passed", "15 of visits", "6 messages"),
+        ("2026-03-01 12:00:00", "check", "failed", "5 of calls", "1000 neighbours"),
     ]
+
+
+def test_what_stands_out_is_told_first(document: Mapping[str, Any]) -> None:
+    assert document["questions"][0]["id"] == "first"
+    assert [*answer(document, "first")["answer"][1:]] == [
+        "earlier: it is in the ledger and not in the configuration.",
+        "earlier: the budget allows right guesses in 86 of 100 cases.",
+        "surveys: there is no tick, so the times of replies are seen.",
+        "visits: there is no tick, so the times of replies are seen.",
+        "There is no anchor: nothing finds that an old copy of the ledger is used.",
+        "The last curator check that was recorded has not passed.",
+        "Never recorded: curator ledger verify.",
+    ]
+
+
+def test_other_things_that_stand_out(document: Mapping[str, Any]) -> None:
+    facts = json.loads(json.dumps(document["facts"]))
+    facts["curator"] |= {"anchor": True, "site_mechanisms": ["acme.median/1"]}
+    facts["data_sets"] = {"calls": facts["data_sets"]["calls"]}
+    facts["data_sets"]["calls"] |= {
+        "budget_as_configured": False,
+        "budget": None,
+        "charges_not_computed": 3,
+    }
+    facts["checks"][1] |= {"result": "passed", "strange_heads": 1}
+    facts["checks"].append({**facts["checks"][0], "command": "ledger verify"})
+    assert [*questions(facts)[0].answer[1:]] == [
+        "calls: the configuration states another budget than the ledger.",
+        "calls: no bound is fixed in advance.",
+        "calls: 3 charges are of kinds that are not computed.",
+        "There are mechanisms of the site's own: whether their claims hold is open.",
+        "A check saw a head that is not in this ledger: it was another history.",
+    ]
+    facts["curator"]["site_mechanisms"] = []
+    facts["checks"][1]["strange_heads"] = 0
+    facts["data_sets"] = {"calls": document["facts"]["data_sets"]["calls"]}
+    assert [*questions(facts)[0].answer[1:]] == ["Nothing."]
+
+
+def test_a_key_of_the_report_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    commands.init(tmp_path / "new")
+    stated = tmp_path / "new" / "curator.toml"
+    for line, words in (
+        ('purpose = "x"', "there is no key 'purpose'"),
+        ("description = 1", "text"),
+    ):
+        stated.write_text(f'ledger = "ledger.db"\nkey = "noise.key"\n[report]\n{line}\n')
+        with pytest.raises(ConfigurationError, match=words):
+            read_configuration(stated)
 
 
 def test_without_a_file_nothing_was_ever_checked(tmp_path: Path) -> None:
@@ -218,9 +268,13 @@ def test_a_check_tells_no_text_that_may_quote_data(tmp_path: Path) -> None:
     record(tmp_path, "replay", {"visits": "a" * 64}, result=secret, **facts)
     with path.open("a") as lines:
         lines.write("no json\n[]\n{}\n\n")
-    (check,), wrong = past_checks(path)
+    record(tmp_path, secret, {}, result="passed")
+    (check, other), wrong = past_checks(path)
     assert wrong == 3
-    assert (check.result, check.counts) == ("unknown", (("messages", 6),))
+    assert (check.command, check.result) == ("replay", "unknown")
+    assert check.counts == (("messages", 6),)
+    assert (other.command, other.result) == ("unknown", "passed")
+    assert "47" not in repr(other)
     assert "47" not in repr(check)
 
 
