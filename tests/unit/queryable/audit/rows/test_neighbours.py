@@ -128,7 +128,7 @@ def test_rows_are_chosen_where_it_hurts() -> None:
     reasons = {each.reason for each in found}
     assert "without a heavy unit of 50 records" in reasons
     for words in ("the largest age", "the smallest age", "a missing age"):
-        assert f"without a record with {words}" in reasons
+        assert f"without the unit of a record with {words}" in reasons
     added = {str(age) for each in found if each.added for age in each.data["age"]}
     assert {"64.0", "65.0", "66.0", "inf", "-inf", str(2.0**53), "1e+307", "-0.0"} <= added
 
