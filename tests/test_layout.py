@@ -64,8 +64,8 @@ FLOORS = {
             "verdict methods auditing rows neighbours games histories laws picture"
         ),
         "queryable.audit.neighbours": (
-            "findings readings movements tapes shifts exact courses leaves recording streams "
-            "judged wishes again report checking"
+            "alike findings readings movements tapes shifts exact courses leaves recording chosen "
+            "judged again report checking"
         ),
         "queryable.audit.rows": (
             "forms extremes listed arrays columns frames units choosing of_data neighbours"

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from queryable.audit.neighbours.alike import same_value
 from queryable.audit.neighbours.courses import Told
 from queryable.audit.neighbours.findings import Example, Findings, Worst
 from queryable.audit.neighbours.judged import Judged, Judgement, is_own
@@ -215,10 +216,7 @@ def _alike(leaf: Leaf, path: Any, step: Any) -> bool:
     if leaf.path != path or type(was) is not type(step):
         return False
     if isinstance(was, Start | Pass):
-        try:
-            return was[1] is step[1] or bool(was[1] == step[1]) or _is_batch(was[1])
-        except Exception:
-            return False
+        return _is_batch(was[1]) or same_value(was[1], step[1])
     return True
 
 

@@ -11,14 +11,13 @@ from typing import Any
 import attrs
 
 from queryable.audit.neighbours.again import Again
+from queryable.audit.neighbours.chosen import unit_column, wishes, without_units
 from queryable.audit.neighbours.courses import Recalled, Told
 from queryable.audit.neighbours.findings import Example, Findings
 from queryable.audit.neighbours.judged import Judged
 from queryable.audit.neighbours.movements import Distance
 from queryable.audit.neighbours.recording import Recording, recorded
 from queryable.audit.neighbours.report import NeighbourReport
-from queryable.audit.neighbours.streams import unit_column, without_units
-from queryable.audit.neighbours.wishes import wishes
 from queryable.audit.rows import Neighbour, neighbours_of
 from queryable.audit.rows.forms import Form
 from queryable.audit.rows.of_data import form_of_data

@@ -10,7 +10,6 @@ import attrs
 
 from queryable.conversation import Compositor
 from queryable.conversation.alone import coins_of, run_as_root
-from queryable.conversation.stepping import ROOT
 from queryable.errors import HandleError
 from queryable.handle import Queryable
 from queryable.mechanism import InteractiveMechanism
@@ -139,7 +138,7 @@ class Tosses:
                 number = place + self._ahead + further if place else 0
                 yield coins_of(self._runs, coins, number), self._ahead + further
         for further in range(_FRESH):
-            fresh = self._fresh.spawn("fresh", further).spawn(ROOT, place)
+            fresh = self._fresh.spawn(f"try {further} of message {place}", 0)
             yield coins_of(self._runs, fresh, 0), None
 
     def take(self, message: Told, ahead: int | None) -> None:

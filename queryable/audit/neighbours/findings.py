@@ -5,6 +5,9 @@ from typing import Any
 
 import attrs
 
+_MEASURES = ["l1", "linf", "l2", "monotone", "keys", "noise", "law", "account", "outcome", "step"]
+"""Causes before what follows of them."""
+
 
 @attrs.frozen
 class Example:
@@ -57,9 +60,9 @@ class Worst:
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """Smaller examples first: fewer units, finite ratios, shorter words."""
-        units = self.example.removed + self.example.added
-        return units, self.ratio == inf, len(self.example.difference), -self.ratio
+        """Smaller examples first: fewer records, finite ratios, shorter words, the cause."""
+        records, words = self.example.removed + self.example.added, len(self.example.difference)
+        return records, self.ratio == inf, words, _MEASURES.index(self.measure), -self.ratio
 
     def __str__(self) -> str:
         where = "".join(f"/{each}" for each in self.path)

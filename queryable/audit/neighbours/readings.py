@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import attrs
 import numpy as np
 
+from queryable.audit.neighbours.alike import same_value
 from queryable.errors import MechanismFault
 from queryable.faults import collecting, report, touching_data
 from queryable.statistics import Bit, IntegerStatistic
@@ -82,18 +83,10 @@ class Substitute(Reader):
         at = len(self.readings)
         value = self.value(what, dataset, evaluate)
         self.readings.append(Reading(what, dataset, value))
-        if at < len(self._before) and same_function(self._before[at].what, what):
+        if at < len(self._before) and same_value(self._before[at].what, what):
             return given(self._before[at].value)
         self.unlike = True
         return given(value)
-
-
-def same_function(one: Any, other: Any) -> bool:
-    """Whether two functions of data are the same."""
-    try:
-        return one is other or bool(one == other)
-    except Exception:
-        return False
 
 
 def given(value: Any) -> Any:

@@ -6,9 +6,7 @@ Responsible for the draws of one leaf. Does not know what is done with them.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import attrs
-import numpy as np
-
+from queryable.audit.neighbours.alike import same_value
 from queryable.randomness.coins import ChildId, Coins, Shape
 from queryable.randomness.laws import Law
 
@@ -41,7 +39,7 @@ class Roll:
         at = len(self.draws)
         known = self.given[at] if self.given is not None and at < len(self.given) else None
         if self.given is not None and (
-            known is None or known.size != size or not same_law(known.law, law)
+            known is None or known.size != size or not same_value(known.law, law)
         ):
             self.unlike = self.unlike or f"draw {at + 1} is of another law"
         if known is not None and known.size == size:
@@ -77,22 +75,3 @@ class Tape:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)  # fair bits, which no law of ours is drawn from directly
-
-
-def same_law(one: Law[Any], other: Law[Any]) -> bool:
-    """Whether two laws are equal, with all that they hold."""
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    kind: Any = type(one)
-    if not attrs.has(kind):
-        return bool(one == other)
-    fields = [field.name for field in attrs.fields(kind)]
-    return all(_same(getattr(one, name), getattr(other, name)) for name in fields)
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return one is other or bool(one == other)

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from composition import Blocks, FiltCon, Individual, Parallel, Partition
+from composition import Blocks, FiltCon, Individual, Parallel, Partition, budget
 from mechanisms import (
     Count,
     ExponentialMechanism,
     Gaussian,
     Histogram,
     Laplace,
+    PrivateKeys,
     SparseVector,
     Sum,
     Table,
@@ -129,6 +132,28 @@ def counter() -> Queryable:
     return root
 
 
+def found() -> Queryable:
+    """Keys that are found in a table."""
+    table = Table(dict(COLUMNS), privacy_unit="who", max_rows=3, seed=3)
+    root = opened(budget(epsilon=9, delta="1/100"), table)
+    root.launch(PrivateKeys(table.discovered_keys("clinic", max_keys=2), rho=1, delta="1/1000"))
+    return root
+
+
+_FOLDER = TemporaryDirectory()
+
+
+def in_a_file() -> Queryable:
+    """A file of texts with quotation marks."""
+    path = Path(_FOLDER.name) / "notes.csv"
+    path.write_text('note,age\n"a, b",31\n"two\nlines",47\nplain,62\n', encoding="utf-8")
+    root = opened(FiltCon(ZCDP(9)), Table(str(path), seed=3))
+    root.launch(Gaussian(Count(), rho=1))
+    root.launch(Gaussian(Count(column("age") >= 40), rho=1))
+    return root
+
+
 ANALYSES: dict[str, Analysis] = {
-    each.__name__: each for each in (counts, squares, units, parts, individually, blocks, counter)
+    each.__name__: each
+    for each in (counts, squares, units, parts, individually, blocks, counter, found, in_a_file)
 }

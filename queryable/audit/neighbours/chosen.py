@@ -1,10 +1,16 @@
-"""Streams of batches that differ in a privacy unit: all records of it are left out of all batches.
+"""What of an analysis decides which neighbours are tried: its constants, and the units of streams.
 
-Responsible for which units there are. Of data that do not grow, `queryable.audit.rows` knows them.
+Claims tend to break at rows with cells like the constants of the questions. Streams differ in all
+records of a privacy unit, over all batches; of data that do not grow, `queryable.audit.rows` knows
+the units.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
+
+import attrs
+import numpy as np
 
 from queryable.audit.neighbours.findings import Example
 from queryable.audit.neighbours.recording import Recording
@@ -58,3 +64,35 @@ def without_units(
         left = {place: forms[place].edited(gone, ()) for place, gone in rows[key].items()}
         difference = f"- {sizes[key]} records with {column}={key!r}"
         yield Example(sizes[key], 0, "without a unit", difference), left
+
+
+_MOST = 200
+_DEEPEST = 12
+
+
+def wishes(recording: Recording) -> tuple[Any, ...]:
+    """Numbers and texts that the statistics of an analysis compare cells with."""
+    found: dict[Any, Any] = {}
+    for held in recording.held:
+        for leaf in held.leaves:
+            for reading in leaf.readings:
+                for each in _constants(reading.what, _DEEPEST):
+                    found.setdefault((type(each), each), each)
+                    if len(found) >= _MOST:
+                        return tuple(found.values())
+    return tuple(found.values())
+
+
+def _constants(value: Any, depth: int) -> Iterator[Any]:
+    if isinstance(value, int | float | str | Fraction) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, np.ndarray) or not depth:
+        return
+    elif isinstance(value, tuple | list | frozenset):
+        for each in value:
+            yield from _constants(each, depth - 1)
+    elif isinstance(value, Mapping):
+        yield from _constants(tuple(value.values()), depth - 1)
+    elif attrs.has(type(value)):
+        for field in attrs.fields(type(value)):
+            yield from _constants(getattr(value, field.name, None), depth - 1)
