@@ -133,6 +133,19 @@ def test_rows_are_chosen_where_it_hurts() -> None:
     assert {"64.0", "65.0", "66.0", "inf", "-inf", str(2.0**53), "1e+307", "-0.0"} <= added
 
 
+def test_categories_stay() -> None:
+    """A column of categories stays one, in its order, with a new category if a cell needs it."""
+    kind = pd.CategoricalDtype(["low", "high"], ordered=True)
+    frame = pd.DataFrame({"risk": pd.Series(["low", "high", "low"], dtype=kind)})
+    seen: set[str] = set()
+    for each in neighbours_of(frame, 40):
+        dtype = each.data["risk"].dtype
+        assert isinstance(dtype, pd.CategoricalDtype)
+        assert dtype.ordered
+        seen |= set(dtype.categories)
+    assert {"low", "high", "NaN"} <= seen
+
+
 def test_neighbours_depend_on_the_seed_alone() -> None:
     first, again, other = (
         [(each.reason, each.difference) for each in neighbours_of(COLUMNS, 200, seed=seed)]
