@@ -292,6 +292,17 @@ def test_equal_statistics_are_asked_once_and_share_the_loss() -> None:
     assert b == pytest.approx(2 * a / c)
 
 
+def test_boxes_share_what_they_may_miss() -> None:
+    """The product of two answers lies between the products of intervals at half the miss."""
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    text = "SELECT COUNT(*) * SUM(k) AS product, COUNT(*) AS n, SUM(k) AS k FROM v"
+    answer = table.sql(text, loss=ZCDP("1/10"))
+    rows_, sums = (each.interval("0.975") for each in answer.released)
+    [low], [high] = answer["product_low"], answer["product_high"]
+    assert low == pytest.approx(rows_[0] * sums[0])
+    assert high == pytest.approx(rows_[1] * sums[1])
+
+
 def test_order_limit_and_having_read_what_was_answered() -> None:
     table = handle(tables()[0])
     text = "SELECT s, COUNT(*) AS n FROM v GROUP BY s HAVING n > 5 ORDER BY n DESC, s LIMIT 2"
