@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from math import isnan, sqrt
 from typing import Any
@@ -265,6 +266,16 @@ def test_what_is_not_answered_is_refused_in_words_and_costs_nothing(
     with pytest.raises(SqlError, match=re.escape(why)):
         asked[1].sql(text, loss=ZCDP(1))
     assert asked[1].privacy_loss() == before
+
+
+@pytest.mark.parametrize("operator", ["=", "<>", "<", "<=", ">", ">="])
+def test_decimals_compare_exactly(operator: str, asked: tuple[Queryable, Queryable]) -> None:
+    """With every number that is there, and between them: no float equals most of them."""
+    present = [each for each in _DATA["c"].to_pylist() if each is not None]
+    for number in [*sorted(present)[::80], Decimal("10.005"), Decimal("0.001")]:
+        text = f"SELECT COUNT(*) AS n FROM v WHERE c {operator} {number}"
+        for found in numbers(text, asked, loss=_NO_NOISE):
+            assert found[0] == found[3], text
 
 
 def test_explain_costs_nothing_and_says_what_the_query_would_cost() -> None:
