@@ -12,7 +12,7 @@ from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import operand_name
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.front_door import FromTable
-from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.conditions import RowReader
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import ROWS, Bounds, Valued
 from mechanisms.tables.in_sql.truths import both, is_null, where_of
@@ -57,7 +57,7 @@ class SqlAggregates:
         where: which rows, besides the source's own.
     """
 
-    reader: Reader
+    reader: RowReader
     where: Predicate | None
 
     def is_one(self, node: Any) -> bool:

@@ -16,7 +16,7 @@ _MATCHES = {"StartsWith": "starts_with", "EndsWith": "ends_with", "Contains": "c
 
 
 @attrs.frozen(eq=False)
-class Reader(Values):
+class RowReader(Values):
     """Reads the expressions of a query over some rows."""
 
     def is_truth(self, node: Any) -> bool:
@@ -141,17 +141,17 @@ class Reader(Values):
         return where_of(self.truth(node).yes, column)
 
 
-_TRUTHS: Mapping[str, Callable[[Reader, Any], Truth]] = {
-    **dict.fromkeys(_OPERATORS, Reader._comparison),
-    "And": Reader._and,
-    "Or": Reader._or,
-    "Not": Reader._not,
-    "Paren": Reader._nested,
-    "Between": Reader._between,
-    "In": Reader._in,
-    "Is": Reader._is,
-    "Like": Reader._like,
-    "ILike": Reader._like,
-    **dict.fromkeys(_MATCHES, Reader._contains),
-    "Boolean": Reader._boolean,
+_TRUTHS: Mapping[str, Callable[[RowReader, Any], Truth]] = {
+    **dict.fromkeys(_OPERATORS, RowReader._comparison),
+    "And": RowReader._and,
+    "Or": RowReader._or,
+    "Not": RowReader._not,
+    "Paren": RowReader._nested,
+    "Between": RowReader._between,
+    "In": RowReader._in,
+    "Is": RowReader._is,
+    "Like": RowReader._like,
+    "ILike": RowReader._like,
+    **dict.fromkeys(_MATCHES, RowReader._contains),
+    "Boolean": RowReader._boolean,
 }

@@ -14,7 +14,7 @@ import attrs
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import DatePart, Operand, Truncated, When
 from mechanisms.tables.expressions.operands import Literal as Constant
-from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.conditions import RowReader
 from mechanisms.tables.in_sql.functions import PARTS
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import Valued, plain
@@ -41,7 +41,7 @@ class Key:
     labels: tuple[Any, ...] | None = None
 
 
-def key_of(node: Any, reader: Reader, where: Any) -> Key:
+def key_of(node: Any, reader: RowReader, where: Any) -> Key:
     """An expression of GROUP BY.
 
     Args:
@@ -74,7 +74,7 @@ def key_of(node: Any, reader: Reader, where: Any) -> Key:
 
 
 def _known(
-    node: Any, value: Valued, operand: Operand, reader: Reader, where: Any
+    node: Any, value: Valued, operand: Operand, reader: RowReader, where: Any
 ) -> list[Any] | None:
     """The public keys of an expression, if there are some."""
     named = _named_in(where, node, reader) if where is not None else None
@@ -108,7 +108,7 @@ def _of_cases(operand: When) -> list[Any] | None:
     return list(dict.fromkeys(each.value for each in values if isinstance(each, Constant)))
 
 
-def _of_dates(operand: Truncated, reader: Reader) -> list[Any] | None:
+def _of_dates(operand: Truncated, reader: RowReader) -> list[Any] | None:
     """The first days of months and so on between the bounds of a date."""
     of = operand.operand
     if not isinstance(of, str):
@@ -133,7 +133,7 @@ def _of_dates(operand: Truncated, reader: Reader) -> list[Any] | None:
     return None
 
 
-def _named_in(where: Any, node: Any, reader: Reader) -> list[Any] | None:
+def _named_in(where: Any, node: Any, reader: RowReader) -> list[Any] | None:
     """The constants that a part of WHERE, which every row satisfies, lets an expression equal."""
     for part in _conjuncts(where):
         kind = type(part).__name__
@@ -153,7 +153,7 @@ def _named_in(where: Any, node: Any, reader: Reader) -> list[Any] | None:
     return None
 
 
-def _between(part: Any, node: Any, reader: Reader) -> list[Any] | None:
+def _between(part: Any, node: Any, reader: RowReader) -> list[Any] | None:
     ends = [reader.value(part.args[name]).number for name in ("low", "high")]
     kind = reader.kind(reader.value(node))
     if kind is None or kind.name != "integer" or ends[0] is None or ends[1] is None:
@@ -172,7 +172,7 @@ def _conjuncts(where: Any) -> Iterator[Any]:
         yield where
 
 
-def _binned(node: Any, reader: Reader) -> Key | None:
+def _binned(node: Any, reader: RowReader) -> Key | None:
     """FLOOR(x / w) * w: intervals of one width, shown by their lower ends."""
     if type(node).__name__ != "Mul" or type(node.this).__name__ != "Floor":
         return None

@@ -9,7 +9,7 @@ import attrs
 from mechanisms.tables.expressions.operands import per_units
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.in_sql.aggregates import SAMPLE, SqlAggregate, SqlAggregates
-from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.conditions import RowReader
 from mechanisms.tables.in_sql.grouping import Key, key_of
 from mechanisms.tables.in_sql.outputs import (
     Condition,
@@ -144,7 +144,7 @@ class _Planner:
 
     def __init__(self, select: Any, source: SqlSource, where: Any) -> None:
         self.select, self.source = select, source
-        self.reader = Reader(source)
+        self.reader = RowReader(source)
         self.asked = SqlAggregates(self.reader, self._where(where))
         self.where = where
         self.aggregates: list[SqlAggregate] = []

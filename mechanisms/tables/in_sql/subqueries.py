@@ -9,7 +9,7 @@ import attrs
 from mechanisms.tables.expressions.columns import Column, when
 from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Predicate
-from mechanisms.tables.in_sql.conditions import Reader
+from mechanisms.tables.in_sql.conditions import RowReader
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import ROWS, Bounds, SqlSource, Valued
 from mechanisms.tables.in_sql.truths import both, is_null, where_of
@@ -86,14 +86,14 @@ class _Sources:
         source, where = self.read(select, known)
         if source.per_unit:
             raise refusal("a query over units stands outermost", _PER_UNIT)
-        reader = Reader(source)
+        reader = RowReader(source)
         rows = _rows(reader, where)
         if select.args.get("group") is None:
             return _of_rows(select, reader, rows, alias)
         return _of_units(select, reader, rows, alias)
 
 
-def _rows(reader: Reader, where: Any) -> Predicate | None:
+def _rows(reader: RowReader, where: Any) -> Predicate | None:
     own = reader.source.where
     holds: Any = True if own is None else own
     if where is not None:
@@ -105,7 +105,7 @@ def _any_column(source: SqlSource) -> Any:
     return next(each.column.operand for each in source.named.values() if each.column is not None)
 
 
-def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -> SqlSource:
+def _of_rows(select: Any, reader: RowReader, where: Predicate | None, alias: str) -> SqlSource:
     """A query that computes columns of rows, or leaves rows out."""
     source, named, whole = reader.source, dict[str, Valued](), set[str]()
     if select.args.get("having") is not None:
@@ -126,7 +126,7 @@ def _of_rows(select: Any, reader: Reader, where: Predicate | None, alias: str) -
     return attrs.evolve(source, named=named, alias=alias, where=where, whole=frozenset(whole))
 
 
-def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) -> SqlSource:
+def _of_units(select: Any, reader: RowReader, where: Predicate | None, alias: str) -> SqlSource:
     """A query that has a number of each privacy unit."""
     source = reader.source
     only(select.args["group"], "expressions")
@@ -161,11 +161,11 @@ def _of_units(select: Any, reader: Reader, where: Predicate | None, alias: str) 
     inner = attrs.evolve(
         per_unit, named={ROWS: rows, **_of_aggregates(having, reader, where, named)}
     )
-    return attrs.evolve(per_unit, where=Reader(inner).where(having.this, rows.column))
+    return attrs.evolve(per_unit, where=RowReader(inner).where(having.this, rows.column))
 
 
 def _of_aggregates(
-    having: Any, reader: Reader, where: Predicate | None, named: Mapping[str, Valued]
+    having: Any, reader: RowReader, where: Predicate | None, named: Mapping[str, Valued]
 ) -> Mapping[str, Valued]:
     """The names that HAVING may use, with each aggregate in it under a name of its own."""
     found = dict(named)
@@ -188,7 +188,7 @@ def _column(name: str) -> Any:
     return exp.column(name)
 
 
-def _number(node: Any, reader: Reader, where: Predicate | None) -> Valued:
+def _number(node: Any, reader: RowReader, where: Predicate | None) -> Valued:
     """A number of each unit."""
     if (
         type(node).__name__ == "Anonymous"
@@ -217,7 +217,7 @@ def _around(node: Any) -> Any:
     return clamp
 
 
-def _count(node: Any, reader: Reader, where: Predicate | None) -> Valued:
+def _count(node: Any, reader: RowReader, where: Predicate | None) -> Valued:
     only(node, "this", "big_int")
     of = node.this
     if type(of).__name__ == "Distinct":
@@ -239,7 +239,7 @@ def _fixed(number: Column, bounds: Bounds | None = None) -> Valued:
     )
 
 
-def _of_column(how: str, node: Any, reader: Reader, where: Predicate | None) -> Valued:
+def _of_column(how: str, node: Any, reader: RowReader, where: Predicate | None) -> Valued:
     only(node, "this")
     value = reader.value(node.this)
     if value.column is None:

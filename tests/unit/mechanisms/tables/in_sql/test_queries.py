@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from math import isnan, sqrt
 from typing import Any
@@ -267,6 +268,16 @@ def test_what_is_not_answered_is_refused_in_words_and_costs_nothing(
     assert asked[1].privacy_loss() == before
 
 
+@pytest.mark.parametrize("operator", ["=", "<>", "<", "<=", ">", ">="])
+def test_decimals_compare_exactly(operator: str, asked: tuple[Queryable, Queryable]) -> None:
+    """With every number that is there, and between them: no float equals most of them."""
+    present = [each for each in _DATA["c"].to_pylist() if each is not None]
+    for number in [*sorted(present)[::80], Decimal("10.005"), Decimal("0.001")]:
+        text = f"SELECT COUNT(*) AS n FROM v WHERE c {operator} {number}"
+        for found in numbers(text, asked, loss=_NO_NOISE):
+            assert found[0] == found[3], text
+
+
 def test_explain_costs_nothing_and_says_what_the_query_would_cost() -> None:
     table = Queryable(FiltCon(ZCDP(1)), tables()[1])
     explained = table.sql("EXPLAIN SELECT COUNT(*) AS n, SUM(k) FROM v", loss=ZCDP("1/50"))
@@ -290,6 +301,17 @@ def test_equal_statistics_are_asked_once_and_share_the_loss() -> None:
     assert len(answer.released) == 2
     [a], [b], [c] = answer["a"], answer["b"], answer["c"]
     assert b == pytest.approx(2 * a / c)
+
+
+def test_boxes_share_what_they_may_miss() -> None:
+    """The product of two answers lies between the products of intervals at half the miss."""
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    text = "SELECT COUNT(*) * SUM(k) AS product, COUNT(*) AS n, SUM(k) AS k FROM v"
+    answer = table.sql(text, loss=ZCDP("1/10"))
+    rows_, sums = (each.interval("0.975") for each in answer.released)
+    [low], [high] = answer["product_low"], answer["product_high"]
+    assert low == pytest.approx(rows_[0] * sums[0])
+    assert high == pytest.approx(rows_[1] * sums[1])
 
 
 def test_order_limit_and_having_read_what_was_answered() -> None:
