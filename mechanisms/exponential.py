@@ -106,12 +106,11 @@ class _ChoiceByScore(Measurement[Chosen]):
 
     def events(self) -> tuple[ChoiceEvent]:
         """The choice."""
-        return (self._event(self.epsilon, 1),)
+        return (self._event(self._rate(self.epsilon), 1),)
 
-    def _event(self, epsilon: Fraction, times: int) -> ChoiceEvent:
-        return ChoiceEvent(
-            self._flips, epsilon, self.sensitivity, self.monotone, self._candidates, times
-        )
+    def _event(self, rate: Fraction, times: int) -> ChoiceEvent:
+        many = self._candidates
+        return ChoiceEvent(self._flips, rate, self.sensitivity, self.monotone, many, times)
 
     @property
     def _candidates(self) -> int:
@@ -245,7 +244,11 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
 
     def events(self) -> tuple[ChoiceEvent]:
         """As many choices."""
-        return (self._event(self.epsilon / self.k, self.k),)
+        return (self._event(self._rate_of_each, self.k),)
+
+    @property
+    def _rate_of_each(self) -> Fraction:
+        return self._rate(self.epsilon / self.k)
 
     def has_number(self, of: str | int | None) -> bool:
         """Whether it is one of the indices."""
@@ -259,7 +262,7 @@ class TopK(_ChoiceByScore[tuple[int, ...]]):
 
     def release(self, dataset: Any, coins: Coins) -> tuple[int, ...]:
         """The indices, in the order in which they were chosen."""
-        scores, rate = np.asarray(self.scores(dataset)), self._rate(self.epsilon / self.k)
+        scores, rate = np.asarray(self.scores(dataset)), self._rate_of_each
         left, chosen = np.arange(len(scores)), []
         for _ in range(self.k):
             place = coins.draw(Softmax(scores[left], rate))

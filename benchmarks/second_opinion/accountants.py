@@ -97,7 +97,7 @@ def choice_laws(draw, d_in):
     if draw["times"] != 1 or draw["candidates"] < 2 or size.denominator != 1:
         return None
     moved = int(size) * d_in * (1 if draw["monotone"] else 2)
-    rate = float(number(draw["epsilon"]) / size / (1 if draw["monotone"] else 2)) * (1 - 2**-50)
+    rate = below(number(draw["rate"]))
     if draw["flips"]:  # equal scores, and then one that is ahead by all of it
         rest = math.exp(-rate * moved) / 2
         return [0.5, 0.5], [rest, 1 - rest]
@@ -189,7 +189,8 @@ def by_rdp(question, asked):
 
 def has_bounded_range(draw, d_in):
     """Whether epsilon^2/8 is the least known zCDP bound: from about 8 on, the pure one is less."""
-    return not draw["flips"] and number(draw["epsilon"]) * d_in < Fraction(79, 10)
+    epsilon = number(draw["rate"]) * number(draw["sensitivity"]) * (1 if draw["monotone"] else 2)
+    return not draw["flips"] and epsilon * d_in < Fraction(79, 10)
 
 
 def mechanism(draw, d_in, pure):
@@ -211,15 +212,13 @@ def mechanism(draw, d_in, pure):
             return odp.m.make_randomized_response_bool(prob=odds / (1 + odds)), 1, 1
         case "choice by score" if pure or has_bounded_range(draw, d_in):
             size = number(draw["sensitivity"])
-            scale = size / number(draw["epsilon"]) * (1 if draw["monotone"] else 2)
+            scale = above(1 / number(draw["rate"]) / size)
             metric = odp.linf_distance(T=int, monotonic=draw["monotone"])
             measure = odp.max_divergence() if pure else odp.zero_concentrated_divergence()
             if draw["flips"] or draw["times"] == 1:
-                one = odp.m.make_noisy_max(vector, metric, measure, scale=above(scale / size))
+                one = odp.m.make_noisy_max(vector, metric, measure, scale=scale)
                 return one, d_in, draw["times"]
-            one = odp.m.make_noisy_top_k(
-                vector, metric, measure, k=draw["times"], scale=above(scale / size)
-            )
+            one = odp.m.make_noisy_top_k(vector, metric, measure, k=draw["times"], scale=scale)
             return one, d_in, 1
     return None
 

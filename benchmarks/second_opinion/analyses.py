@@ -139,7 +139,7 @@ def _mechanism(pick: Random, kind: str) -> Any:
             lambda: Laplace(statistic, scale=pick.choice(["1/2", 2, 7, 40])),
             lambda: TreeCounter(Count(per=unit), epsilon=size, horizon=horizon),
             lambda: RandomizedResponse(Bit(bool), odds=1 + size),
-            lambda: RandomizedResponse(Bit(bool), epsilon=size),
+            lambda: RandomizedResponse(Bit(bool), epsilon=size, delta=pick.choice([0, "1e-7"])),
         ],
         _CHOICES: [
             lambda: ExponentialMechanism(scores, size, monotone=monotone),
@@ -162,7 +162,7 @@ def analysis(number: int) -> tuple[Any, Events]:
     kinds = kinds if pick.random() < 1 / 2 else (pick.choice(kinds),)
     for _ in range(pick.randint(1, LAUNCHES)):
         mechanism = _mechanism(pick, pick.choice(kinds))
-        for _ in range(pick.choice([1, 1, 3])):
+        for _ in range(pick.choice([1, 1, 3, 30])):
             try:
                 held.launch(mechanism)
             except (QueryRefusedError, QueryError):

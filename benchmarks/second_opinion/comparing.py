@@ -97,8 +97,13 @@ class Compared:
 
 def subjects(events: Events, name: str = "") -> Iterator[Subject]:
     """What is compared of the events of a ledger."""
+    alike: dict[Any, list[Charge]] = {}
     for charge in events:
-        about = f"{name}{charge.sequence} {charge.asked}"
+        key = (charge.draws, charge.d_in, repr((charge.loss, charge.claim)))
+        alike.setdefault(key, []).append(charge)
+    for charge, *more in alike.values():
+        times = f" and {len(more)} more" if more else ""
+        about = f"{name}{charge.sequence} {charge.asked}{times}"
         losses = {str(each): each for each in (charge.loss, charge.claim) if each is not None}
         yield from _subject(about, [charge], losses.values())
     by_path: dict[tuple[int | str, ...], list[Charge]] = {}

