@@ -4,10 +4,11 @@ Responsible for counting launches against an account until one does not fit: equ
 a whole plan. No data are needed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import inf
 
 from composition.advice import residues
+from composition.advice.kinds import Kinds, added, greatest_count
 from composition.rules import Account, Rule
 from composition.rules.fitting import Plan
 from composition.rules.residue import ResidueAccount
@@ -88,29 +89,6 @@ def _more(start: Counted, loss: Loss, most: float = inf) -> tuple[Counted, float
     return account.add_many(loss, fit) if fit else account, fit
 
 
-def greatest_count(fits: Callable[[int], bool], most: float = inf, start: int = 0) -> int:
-    """The largest count up to `most` that fits. `fits` is true up to some count, then false.
-
-    Args:
-        start: about how many may fit, where the search starts.
-    """
-    at, step = int(min(max(start, 1), most)), 1
-    if at < 1:
-        return 0
-    if fits(at):
-        while at + step <= most and fits(at + step):
-            at, step = at + step, 2 * step
-        low, high = at, int(min(at + step, most + 1))
-    else:
-        while at > step and not fits(at - step):
-            at, step = at - step, 2 * step
-        low, high = max(at - step, 0), at
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
 def _one_by_one(account: Account, loss: Loss, most: float) -> tuple[Account, int]:
     count = 0
     while count < most:
@@ -123,11 +101,27 @@ def _one_by_one(account: Account, loss: Loss, most: float) -> tuple[Account, int
 
 def before_refusal(account: Account, plan: Plan) -> int:
     """How many launches of a plan fit before the first refusal, in the order listed."""
-    left: Counted = account
+    if isinstance(account, ResidueAccount):
+        return residues.before_refusal(residues.MuLeft.of(account), plan)
+    if type(account).add_many is Account.add_many:
+        return _in_turn(account, plan)
+    kinds = Kinds.of(plan)
+    fit, over, at = 0, kinds.launches + 1, kinds.launches
+    while over - fit > 1:
+        further = added(account, kinds.between(fit, at))
+        if further.within:
+            account, fit = further, at
+        else:
+            over = at
+        at = (fit + over) // 2
+    return fit
+
+
+def _in_turn(account: Account, plan: Plan) -> int:
     total = 0
     for loss, count in plan:
-        left, fits = _more(left, loss, count)
-        total += int(fits)
+        account, fits = _one_by_one(account, loss, count)
+        total += fits
         if fits < count:
             break
     return total
@@ -142,12 +136,10 @@ def whole_plans(account: Account, plan: Plan, most: float = inf, start: int = 1)
     """
     if isinstance(account, ResidueAccount):
         return residues.times(residues.MuLeft.of(account), plan, most)
+    kinds = Kinds.of(plan)
 
     def after(times: int) -> Account:
-        filled = account
-        for loss, count in plan:
-            filled = filled.add_many(loss, times * count)
-        return filled
+        return added(account, kinds.between(0, times * kinds.launches))
 
     once = after(1)
     if once.within and after(2) == once:

@@ -4,7 +4,7 @@ A filter's rule is fixed before the analysis, so it is chosen from the launches 
 Everything here is computed from privacy losses; no data are needed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import groupby
 from math import inf
@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import attrs
 
 from composition.advice import hints
-from composition.advice.admission import greatest_count, require_instance
+from composition.advice.admission import require_instance
 from composition.advice.hints import Planned, stated
+from composition.advice.kinds import merged
 from composition.advice.slacks import tried
 from composition.rules import Rule
 from composition.rules.declared import least_at
@@ -146,6 +147,8 @@ def recommend(
             )
     if not listed:
         raise ValueError("the plan is empty; list the planned launches")
+    shared: dict[Loss, Loss] = {}  # equal losses are one object, so that each is converted once
+    listed = [shared.setdefault(each, each) if isinstance(each, Loss) else each for each in listed]
     launches = _runs(listed)
     found: list[Candidate] = []
     for rule in _rules(budget, launches):
@@ -179,9 +182,9 @@ def _runs(listed: Iterable[Item]) -> list[tuple[Item, int]]:
 
 
 def _rules(budget: Loss, launches: list[tuple[Planned, int]]) -> list[Rule]:
-    plan = [(stated(each), count) for each, count in launches]
+    plan = merged(_stated(launches, None))
     try:
-        dominated = [(stated(each, Dominated), count) for each, count in launches]
+        dominated = merged(_stated(launches, Dominated))
     except ValueError:
         dominated = plan
     return rules_for(budget, plan, dominated)
@@ -200,7 +203,7 @@ def _fixed(budget: Loss, listed: list[Planned], about: int) -> int | None:
             known[key] = stated(each, measure)
         return known[key]
 
-    def fits(count: int) -> bool:
+    def excess(count: int) -> tuple[bool, float]:
         first = listed[:count]
 
         def composed(measure: Measure) -> Loss:
@@ -208,11 +211,34 @@ def _fixed(budget: Loss, listed: list[Planned], about: int) -> int | None:
 
         statements = [partial(once, each) for each in first]
         try:
-            return least_at(statements, budget.delta, composed, grid=True)[0] <= budget
+            least = least_at(statements, budget.delta, composed, grid=True)[0]
         except ValueError:  # the deltas come to more
-            return False
+            return False, inf
+        return least <= budget, float(least.epsilon) - float(budget.epsilon)
 
-    return greatest_count(fits, len(listed), about)
+    return _crossing(excess, len(listed), about)
+
+
+def _crossing(excess: Callable[[int], tuple[bool, float]], most: int, about: int) -> int:
+    """The largest count up to `most` that fits, by secants, since each look takes long.
+
+    Args:
+        excess: whether a count fits, and about how much it is above what fits; it rises.
+    """
+    fit, over, below, above, looks = 0, most + 1, -inf, inf, 0
+    at = min(max(about, 1), most)
+    while over - fit > 1:
+        fits, value = excess(at)
+        fit, below, over, above = (at, value, over, above) if fits else (fit, below, at, value)
+        looks += 1
+        if over > most:
+            at = 2 * at
+        elif looks % 4 and -inf < below < above < inf:
+            at = fit + int((over - fit) * below / (below - above))
+        else:
+            at = (fit + over) // 2
+        at = min(max(at, fit + 1), over - 1)
+    return fit
 
 
 def _tried(
@@ -220,14 +246,21 @@ def _tried(
 ) -> Candidate:
     try:
         measure = rule.child_measure(budget)
-        plan = _merged([(stated(each, measure), count) for each, count in launches])
+        plan = _in_runs(_stated(launches, measure))
         found = tried(rule, budget, plan, about)
     except ValueError as error:
         return Candidate(rule, why=str(error))
     return Candidate(found.rule, found.admitted, found.times)
 
 
-def _merged(plan: Plan) -> Plan:
+def _stated(launches: list[tuple[Planned, int]], measure: Measure | None) -> Plan:
+    """What the launches state; each object is asked once."""
+    once = {id(each): each for each, _ in launches}
+    known = {key: stated(each, measure) for key, each in once.items()}
+    return [(known[id(each)], count) for each, count in launches]
+
+
+def _in_runs(plan: Plan) -> Plan:
     """Runs of equal losses as one, where different mechanisms have the same loss."""
     runs = groupby(plan, key=lambda one: one[0])
     return [(loss, sum(count for _, count in run)) for loss, run in runs]

@@ -11,7 +11,8 @@ from math import inf
 
 import attrs
 
-from composition.advice.admission import before_refusal, greatest_count, whole_plans
+from composition.advice.admission import before_refusal, whole_plans
+from composition.advice.kinds import Kinds, greatest_count, merged
 from composition.rules import Menu, Rule
 from composition.rules.fitting import Plan
 from queryable.losses import AdditiveLoss, ApproxDP, ApproxZCDP, Dominated, Loss
@@ -50,8 +51,12 @@ def tried(rule: Rule, budget: Loss, plan: Plan, about: float = 1) -> Tried:
 
 def _best_slack(rule: Rule, budget: ApproxDP, orders: list[Plan], about: float) -> Fraction:
     """What the deltas of the whole plans that fit leave, or of its launches if it does not fit."""
-    bare = [[(_without_delta(loss), count) for loss, count in order] for order in orders]
-    whole = _deltas(orders[0], inf)
+    once = {id(loss): loss for order in orders for loss, _ in order}
+    without = {key: _without_delta(loss) for key, loss in once.items()}
+    bare = [[(without[id(loss)], count) for loss, count in order] for order in orders]
+    kinds = [Kinds.of(order) for order in orders]
+    launches = kinds[0].launches
+    whole = _deltas(kinds[0], launches)
 
     def admits(deltas: Fraction, counted: Callable[[Rule], bool]) -> bool:
         return deltas < budget.delta and counted(_with_slack(rule, budget.delta - deltas))
@@ -64,32 +69,28 @@ def _best_slack(rule: Rule, budget: ApproxDP, orders: list[Plan], about: float) 
 
     def starts(count: int) -> bool:
         return admits(
-            _worst(orders, count),
+            _worst(kinds, count),
             lambda one: min(before_refusal(one.open(budget), order) for order in bare) >= count,
         )
 
     times = greatest_count(fits, start=_count(about))
     if times:
         return budget.delta - times * whole
-    launches = sum(count for _, count in orders[0])
-    return budget.delta - _worst(orders, greatest_count(starts, launches - 1))
+    return budget.delta - _worst(kinds, greatest_count(starts, launches - 1))
 
 
 def _count(about: float) -> int:
     return int(about) if about < inf else 1
 
 
-def _worst(orders: list[Plan], launches: float) -> Fraction:
+def _worst(orders: list[Kinds], launches: int) -> Fraction:
     """The deltas of the first launches, in the order in which they come to most."""
     return max(_deltas(order, launches) for order in orders)
 
 
-def _deltas(order: Plan, launches: float) -> Fraction:
-    total = Fraction(0)
-    for loss, count in order:
-        total += _delta(loss) * int(min(count, launches))
-        launches -= min(count, launches)
-    return total
+def _deltas(order: Kinds, launches: int) -> Fraction:
+    first = order.between(0, launches)
+    return sum((_delta(loss) * count for loss, count in first), Fraction(0))
 
 
 def _delta(loss: Loss) -> Fraction:
@@ -109,8 +110,7 @@ def _with_slack(rule: Rule, slack: Fraction) -> Rule:
 
 def orders_of(plan: Plan) -> list[Plan]:
     """The plan as listed, and by each coordinate of the losses, rising and falling."""
-    first = plan[0][0]
-    orders = [plan]
+    first, orders, kinds = plan[0][0], [plan], merged(plan)
     for place in range(len(first.parts) if isinstance(first, AdditiveLoss) else 0):
 
         def from_here(item: tuple[Loss, int], place: int = place) -> tuple[Fraction, ...]:
@@ -118,7 +118,7 @@ def orders_of(plan: Plan) -> list[Plan]:
             return parts[place:] + parts[:place]
 
         for falling in (False, True):
-            order = sorted(plan, key=from_here, reverse=falling)
+            order = sorted(kinds, key=from_here, reverse=falling)
             if order not in orders:
                 orders.append(order)
     return orders

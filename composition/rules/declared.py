@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from math import prod
 from typing import Any
 
@@ -123,6 +123,7 @@ def _pairs(statements: Iterable[Statement]) -> list[Loss]:
         ValueError: one of them has no trade-off curve.
     """
     pairs: list[Loss] = []
+    response = cache(PureDP.to)
     for stated in statements:
         match stated(None):
             case Dominated(epsilon, mu, delta):
@@ -131,7 +132,7 @@ def _pairs(statements: Iterable[Statement]) -> list[Loss]:
                 pairs.append(own)
             case PureDP() as own:
                 curve = stated(FDP)
-                pairs.append(own if curve == own.to(FDP) else curve)
+                pairs.append(own if curve == response(own, FDP) else curve)
             case own:
                 pairs.append(_gaussian(stated, own) or stated(FDP))
     return pairs if any(not isinstance(pair, PureDP | ApproxDP) for pair in pairs) else []
