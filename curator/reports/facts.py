@@ -301,7 +301,10 @@ def _aged(check: Json, snapshot: LedgerSnapshot) -> Json:
     """A check, with the events that it saw, as far as they are in the ledger."""
     seen = [snapshot.number_of(head) for head in check["heads"]]
     check["counts"] = dict(check["counts"])
-    check["saw"] = {root: number for each in seen if each for root, number in [each]}
+    check["saw"] = {
+        root: {"event": number, "of": len(snapshot.events[root])}
+        for root, number in (each for each in seen if each is not None)
+    }
     check["strange_heads"] = seen.count(None)
     check.pop("heads")
     return check

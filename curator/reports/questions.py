@@ -183,7 +183,7 @@ def _enforced(_: Facts) -> Rows:
 
 def _past(facts: Facts) -> Rows:
     for check in facts["checks"]:
-        saw = [f"{number} of {root}" for root, number in check["saw"].items()]
+        saw = [f"{root}: {each['event']} of {each['of']}" for root, each in check["saw"].items()]
         saw += ["a head that is not in this ledger"] * (check["strange_heads"] > 0)
         counts = ", ".join(f"{count} {name}" for name, count in check["counts"].items())
         words = check["time"], check["command"], check["result"]
@@ -191,11 +191,14 @@ def _past(facts: Facts) -> Rows:
 
 
 def _history(facts: Facts) -> Iterable[str]:
-    """Which commands were never recorded, and whether the file has other lines."""
-    said = {each["command"] for each in facts["checks"]}
+    """Which checks were never recorded, and whether the file has other lines."""
+    opened = [name for name, said in _sets(facts) if said["opened"]]
     for command in COMMANDS:
-        if command not in said:
-            yield f"Never recorded: curator {command}."
+        seen = {
+            root for each in facts["checks"] if each["command"] == command for root in each["saw"]
+        }
+        if missing := [name for name in opened if name not in seen]:
+            yield f"Never recorded: curator {command} of {', '.join(missing)}."
     if facts["unread_checks"]:
         yield f"Lines of the file that are no records of checks: {facts['unread_checks']}."
 

@@ -18,7 +18,7 @@ from curator import commands
 from curator.ledgers import BrokenChainError
 from curator.reports.facts import gathered, snapshot_of
 from curator.reports.pages import ReportError, carried, page
-from curator.reports.past import past_checks
+from curator.reports.past import COMMANDS, past_checks
 from curator.reports.questions import questions, texts
 from curator.reports.registry import fields_of
 from curator.reports.reviewing import document_of
@@ -194,10 +194,14 @@ def test_the_fields_of_the_registry(document: Mapping[str, Any]) -> None:
 
 def test_checks_are_told_with_what_they_saw(stated: Path, document: Mapping[str, Any]) -> None:
     told = answer(document, "history")
-    assert [*told["answer"][1:]] == ["Never recorded: curator ledger verify."]
+    assert [*told["answer"][1:]] == [
+        "Never recorded: curator ledger verify of calls, earlier, visits.",
+        "Never recorded: curator replay of calls, earlier.",
+        "Never recorded: curator check of earlier, visits.",
+    ]
     assert told["rows"] == [
-        ("2026-03-01 12:00:00", "replay", "passed", "15 of visits", "6 messages"),
-        ("2026-03-01 12:00:00", "check", "failed", "5 of calls", "1000 neighbours"),
+        ("2026-03-01 12:00:00", "replay", "passed", "visits: 15 of 15", "6 messages"),
+        ("2026-03-01 12:00:00", "check", "failed", "calls: 5 of 5", "1000 neighbours"),
     ]
 
 
@@ -210,7 +214,9 @@ def test_what_stands_out_is_told_first(document: Mapping[str, Any]) -> None:
         "visits: there is no tick, so the times of replies are seen.",
         "There is no anchor: nothing finds that an old copy of the ledger is used.",
         "The last curator check that was recorded has not passed.",
-        "Never recorded: curator ledger verify.",
+        "Never recorded: curator ledger verify of calls, earlier, visits.",
+        "Never recorded: curator replay of calls, earlier.",
+        "Never recorded: curator check of earlier, visits.",
     ]
 
 
@@ -224,7 +230,9 @@ def test_other_things_that_stand_out(document: Mapping[str, Any]) -> None:
         "charges_not_computed": 3,
     }
     facts["checks"][1] |= {"result": "passed", "strange_heads": 1}
-    facts["checks"].append({**facts["checks"][0], "command": "ledger verify"})
+    for each in COMMANDS:
+        seen = {"calls": {"event": 5, "of": 5}}
+        facts["checks"].append({**facts["checks"][0], "command": each, "saw": seen})
     assert [*questions(facts)[0].answer[1:]] == [
         "calls: the configuration states another budget than the ledger.",
         "calls: no bound is fixed in advance.",
@@ -251,13 +259,24 @@ def test_a_key_of_the_report_that_does_not_exist_is_named(tmp_path: Path) -> Non
 
 
 def test_without_a_file_nothing_was_ever_checked(tmp_path: Path) -> None:
+    stated = clinic(tmp_path / "clinic", rows=20)
+    (stated.parent / "checks.jsonl").unlink()
+    document = document_of(read_configuration(stated), NOW)
+    told = answer(document, "history")
+    assert told["rows"] == []
+    assert [*told["answer"][1:]] == [
+        f"Never recorded: curator {command} of calls, earlier, visits."
+        for command in ("ledger verify", "replay", "check")
+    ]
+
+
+def test_a_new_folder_has_a_review(tmp_path: Path) -> None:
     commands.init(tmp_path / "new")
     document = document_of(read_configuration(tmp_path / "new"), NOW)
-    told = answer(document, "history")["answer"]
-    assert [each for each in told if each.startswith("Never recorded")] == [
-        f"Never recorded: curator {command}." for command in ("ledger verify", "replay", "check")
-    ]
     assert document["heads"] == {}
+    assert [*answer(document, "history")["answer"][1:]] == []
+    assert [row[0] for row in answer(document, "definition")["rows"]] == ["visits"]
+    assert page(document, "html")
 
 
 def test_a_check_tells_no_text_that_may_quote_data(tmp_path: Path) -> None:
