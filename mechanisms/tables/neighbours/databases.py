@@ -17,7 +17,7 @@ from mechanisms.tables.engines.ibis.databases import database_of, execute
 from mechanisms.tables.engines.ibis.engine import Ibis
 from mechanisms.tables.engines.ibis.statements import SourceRows, rows_of
 from mechanisms.tables.expressions.column_types import Kind
-from queryable.audit.rows.forms import AddedRecord, Form, Name, is_missing
+from queryable.audit.rows.forms import AddedRecord, Form, Name, is_missing, repeated
 from queryable.data.growing import growable
 
 _CONSTANTS = (
@@ -115,23 +115,25 @@ class DatabaseForm(Form):
         gone = ", ".join(str(place + 1) for place in removed)
         where = f" WHERE {self._number} NOT IN ({gone})" if removed else ""
         selects = [f"SELECT {plain} FROM {self._named}{where}"]
-        for each in dict.fromkeys(map(_key, added)):
-            times = sum(_key(it) == each for it in added)
-            row = next(it for it in added if _key(it) == each)
-            selects += [self._row(names, row)] * times
+        selects += [self._row(names, *each) for each in repeated(added)]
         return self._over(" UNION ALL ".join(selects))
 
-    def _row(self, names: Sequence[str], added: AddedRecord) -> str:
+    def _row(self, names: Sequence[str], added: AddedRecord, times: int) -> str:
+        """SQL of an added record, so many times."""
         cells = []
         for name in names:
             column = self._dialect.named(name)
             if name in added.cells or added.base is None:
                 cells.append(f"{self._constant(name, added.cells.get(name))} AS {column}")
             else:
-                cells.append(str(column))
-        base = "" if added.base is None else f" WHERE {self._number} = {added.base + 1}"
-        source = f" FROM {self._named}{base}" if added.base is not None else ""
-        return f"SELECT {', '.join(cells)}{source}"
+                cells.append(f"d.{column}")
+        base = "" if added.base is None else f"{self._named} AS d CROSS JOIN "
+        digits = " UNION ALL ".join(f"SELECT {digit} AS digit" for digit in range(10))
+        tens = " CROSS JOIN ".join(f"({digits}) AS {name}" for name in ("a", "b", "c"))
+        where = f"a.digit + 10 * b.digit + 100 * c.digit < {times}"
+        if added.base is not None:
+            where += f" AND d.{self._number} = {added.base + 1}"
+        return f"SELECT {', '.join(cells)} FROM {base}{tens} WHERE {where}"
 
     def _over(self, statement: str) -> Any:
         """The table over other rows: as its root, so that blocks are those of these rows."""
@@ -144,10 +146,6 @@ class DatabaseForm(Form):
         if self._backend.name == "sqlite":
             finalize(other, _drop_view, self._backend, engine.columns.data)
         return other
-
-
-def _key(added: AddedRecord) -> tuple[Any, ...]:
-    return added.base, tuple((name, type(cell), str(cell)) for name, cell in added.cells.items())
 
 
 def _in_steps(kind: Kind, cell: Any) -> Any:

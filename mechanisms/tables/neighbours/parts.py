@@ -15,7 +15,7 @@ from mechanisms.tables.engines.duckdb.parts import Part
 from mechanisms.tables.engines.protocol import interrupts
 from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.neighbours.written import number_of
-from queryable.audit.rows.forms import AddedRecord, Form, Name, same_cell
+from queryable.audit.rows.forms import AddedRecord, Form, Name, repeated, same_cell
 from queryable.data.growing import growable
 from queryable.data.guarded import pass_on
 
@@ -114,19 +114,19 @@ class PartsForm(Form):
         with root._lock, interrupts():
             create = f"CREATE TABLE {identifier(name)} AS SELECT {columns} FROM data WHERE FALSE"
             root._connection.execute(create)
-            for each in added:
+            for each, times in repeated(added):
                 cells, given = [], []
                 for column in root.kinds:
                     if column in each.cells or each.base is None:
                         cells.append(self._cast(column))
                         given.append(each.cells.get(column))
                     else:
-                        cells.append(identifier(column))
-                source = ""
+                        cells.append(f"d.{identifier(column)}")
+                source = f" FROM range({times}) AS times(i)"
                 if each.base is not None:
                     section = self._section_of(each)
-                    source = f" FROM {identifier(section.rows.rows.name)} WHERE "
-                    source += f"{section.rows.number} = {each.base - section.start}"
+                    source += f", {identifier(section.rows.rows.name)} AS d WHERE "
+                    source += f"d.{section.rows.number} = {each.base - section.start}"
                 insert = f"INSERT INTO {identifier(name)} SELECT {', '.join(cells)}{source}"
                 root._connection.execute(insert, given)
         return stored_rows(root, name)

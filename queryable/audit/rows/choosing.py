@@ -7,7 +7,7 @@ take turns, so that a few changes already have several reasons. Knows no form of
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import count, islice
+from itertools import count, cycle, islice
 from typing import Any
 
 import attrs
@@ -20,6 +20,8 @@ from queryable.randomness.coins import Coins
 from queryable.randomness.laws import UniformBelow
 
 _MOST_ADDED = 1000
+_MOST_DIFFERENT = 20
+"""How many different records a unit has that is added."""
 
 
 @attrs.frozen
@@ -121,6 +123,12 @@ class _Chosen:
         """A unit is removed."""
         return Change(f"without {reason}", removed=tuple(self.units[number]))
 
+    def removed_with(self, place: int, reason: str) -> Iterator[Change]:
+        """A record is removed, with its unit if there is a privacy unit."""
+        if place in self.owner:
+            whose = "" if self.unit is None else "the unit of "
+            yield self.removed(self.owner[place], f"{whose}{reason}")
+
     def added(self, reason: str, rows: Sequence[AddedRecord]) -> Iterator[Change]:
         """A unit with these records is added; with a privacy unit, under a new name."""
         if self.unit is None:
@@ -135,9 +143,8 @@ class _Chosen:
 
     def _ends(self) -> Iterator[Change]:
         if self.units:
-            for place, words in ((0, "first"), (self.form.count - 1, "last")):
-                if place in self.owner:
-                    yield self.removed(self.owner[place], f"the {words} record")
+            yield from self.removed_with(0, "the first record")
+            yield from self.removed_with(self.form.count - 1, "the last record")
 
     def _weights(self) -> Iterator[Change]:
         if self.unit is None or not self.units:
@@ -150,8 +157,7 @@ class _Chosen:
     def _removed_by(self, name: Name, where: str) -> Iterator[Change]:
         """Records with a remarkable cell in this column are removed."""
         for words, place in _remarkable(self.form.values(name), self.constants[name]):
-            if place in self.owner:
-                yield self.removed(self.owner[place], f"a record with {words}{where}")
+            yield from self.removed_with(place, f"a record with {words}{where}")
 
     def _added_cells(self, name: Name, cells: Sequence[Any], words: str) -> Iterator[Change]:
         """Copies of records are added, with one other cell each: one copy, and as many as hurt."""
@@ -197,12 +203,14 @@ class _Chosen:
     def removed_at_random(self) -> Iterator[Change]:
         """Any unit is removed."""
         if self.units:
-            yield self.removed(self.below(len(self.units)), "a random record")
+            what = "record" if self.unit is None else "unit"
+            yield self.removed(self.below(len(self.units)), f"a random {what}")
 
     def added_at_random(self) -> Iterator[Change]:
         """A unit is added: copies of random records with some cells from elsewhere."""
         times = 1 if self.unit is None else 1 + self.below(self.many)
-        yield from self.added("random records", [self._random_row() for _ in range(times)])
+        rows = [self._random_row() for _ in range(min(times, _MOST_DIFFERENT))]
+        yield from self.added("random records", [*islice(cycle(rows), times)])
 
     def _random_row(self) -> AddedRecord:
         base = self._base()
@@ -237,7 +245,7 @@ def _remarkable(cells: Sequence[Any], constants: Sequence[Any]) -> Iterator[tupl
     if numbers:
         yield "the largest", max(numbers)[1]
         yield "the smallest", min(numbers)[1]
-        yield "the least", min(numbers, key=lambda each: abs(each[0]))[1]
+        yield "the nearest to 0", min(numbers, key=lambda each: abs(each[0]))[1]
     often = Counter(key for key in keys if key is not None)
     by_rule: list[tuple[str, Callable[[Key | None], bool]]] = [
         ("a missing", lambda key: key is None),

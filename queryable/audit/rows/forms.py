@@ -5,6 +5,7 @@ data that it was made of, and never changes them.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -29,6 +30,18 @@ class AddedRecord:
     base: int | None
     cells: Mapping[Name, Any] = attrs.field(factory=dict)
     place: int | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """The same for records that are equal, wherever they are put."""
+        cells = ((name, type(cell), str(cell)) for name, cell in self.cells.items())
+        return self.base, tuple(cells)
+
+
+def repeated(added: Sequence[AddedRecord]) -> list[tuple[AddedRecord, int]]:
+    """The different records, each with how often it is added."""
+    times = Counter(each.key for each in added)
+    return [(each, times[each.key]) for each in {each.key: each for each in added}.values()]
 
 
 class Form(ABC):

@@ -191,6 +191,18 @@ def test_records_that_do_not_parse_are_rows_and_stay(tmp_path: Path) -> None:
     assert ("'5'", repr('z, "q"')) in removed
 
 
+@pytest.mark.parametrize("name", ["grown", "ibis on sqlite", "ibis on duckdb"])
+def test_a_new_unit_may_have_many_rows(name: str) -> None:
+    """Twice the bound and one more, in one statement."""
+    table = TABLES[name].make(privacy_unit="person", max_rows=400)
+    sizes = set()
+    for each in neighbours_of(table, 12):
+        added = rows_in(each.data) - rows_in(table)
+        assert added.total() == each.added
+        sizes.add(each.added)
+    assert 801 in sizes
+
+
 def test_of_two_joined_tables_a_unit_is_gone_from_both() -> None:
     unit = {"privacy_unit": "person", "max_rows": 3}
     left = Table(ARROW, **unit)

@@ -128,9 +128,22 @@ def test_rows_are_chosen_where_it_hurts() -> None:
     reasons = {each.reason for each in found}
     assert "without a heavy unit of 50 records" in reasons
     for words in ("the largest age", "the smallest age", "a missing age"):
-        assert f"without a record with {words}" in reasons
+        assert f"without the unit of a record with {words}" in reasons
     added = {str(age) for each in found if each.added for age in each.data["age"]}
     assert {"64.0", "65.0", "66.0", "inf", "-inf", str(2.0**53), "1e+307", "-0.0"} <= added
+
+
+def test_categories_stay() -> None:
+    """A column of categories stays one, in its order, with a new category if a cell needs it."""
+    kind = pd.CategoricalDtype(["low", "high"], ordered=True)
+    frame = pd.DataFrame({"risk": pd.Series(["low", "high", "low"], dtype=kind)})
+    seen: set[str] = set()
+    for each in neighbours_of(frame, 40):
+        dtype = each.data["risk"].dtype
+        assert isinstance(dtype, pd.CategoricalDtype)
+        assert dtype.ordered
+        seen |= set(dtype.categories)
+    assert {"low", "high", "NaN"} <= seen
 
 
 def test_neighbours_depend_on_the_seed_alone() -> None:
