@@ -7,9 +7,9 @@ analyst, so that an accountant never reports less than the charge's own law lose
   little above that of continuous noise of the same sigma;
 * discrete Laplace noise on one integer is `DiscreteLaplaceDpEvent`;
 * randomized response without a delta is `RandomizedResponseDpEvent`;
-* whatever else has a bound in zCDP is `ZCDpEvent`: the least of the claim, the charge's loss and the
-  composition of choices. Under ex-post accounting the loss of a launch is no bound, as its answers
-  are charged later.
+* whatever else has a bound in zCDP is `ZCDpEvent`: the least of the claim, the charge's loss and
+  the composition of choices. Under ex-post accounting the loss of a launch is no bound, as its
+  answers are charged later.
 """
 
 from fractions import Fraction
