@@ -31,7 +31,8 @@ class Charge:
         draws: what the mechanism draws from, in all; None if that is not stated, so that its loss
             is all that is known.
         claim: its loss in its own measure, or the `d_out` of the launch.
-        loss: what was charged, in the compositor's measure; None if it is not known.
+        loss: what was charged, in the compositor's measure; None if it is not known. If `total` is
+            an `ExPostBound`, answers may be charged later, and only `claim` bounds all of them.
         total: what the compositor reported after it.
         reads: what part of the data it was charged for, in words; empty for all. Charges for parts
             do not add up.

@@ -7,8 +7,9 @@ analyst, so that an accountant never reports less than the charge's own law lose
   little above that of continuous noise of the same sigma;
 * discrete Laplace noise on one integer is `DiscreteLaplaceDpEvent`;
 * randomized response without a delta is `RandomizedResponseDpEvent`;
-* whatever else has a bound in zCDP is `ZCDpEvent`, the charge's loss or, if that is lower, the
-  composition of choices.
+* whatever else has a bound in zCDP is `ZCDpEvent`: the least of the claim, the charge's loss and
+  the composition of choices. Under ex-post accounting the loss of a launch is no bound, as its
+  answers are charged later.
 """
 
 from fractions import Fraction
@@ -24,7 +25,7 @@ from queryable.events.laws import (
     ResponseEvent,
     Sensitivity,
 )
-from queryable.losses import ZCDP, Loss
+from queryable.losses import ZCDP, ExPostBound, Loss
 from queryable.losses.conversions import discrete_gaussian_to_gdp, pure_to_zcdp
 from queryable.losses.numbers import round_down
 
@@ -80,7 +81,8 @@ def _bound(charge: Charge) -> Any:
     from dp_accounting import dp_event as theirs
 
     found = []
-    for loss in (charge.loss, charge.claim):
+    later = isinstance(charge.total, ExPostBound)  # then answers cost more than the launch
+    for loss in (charge.claim,) if later else (charge.loss, charge.claim):
         try:
             converted = loss.to(ZCDP) if isinstance(loss, Loss) else None
         except ValueError:

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from composition import FiltCon, OdomCon
+from composition import ExPost, FiltCon, OdomCon
 from mechanisms import (
     Count,
     ExponentialMechanism,
     Gaussian,
     GroupBy,
     Laplace,
+    LaplaceNoiseReduction,
     PermuteAndFlip,
     PrivacyUnit,
     RandomizedResponse,
@@ -111,6 +112,17 @@ def test_bounds() -> None:
     assert Fraction(rho) >= pure_to_zcdp(Fraction(1))
     better = event(SparseVector(3, 1), loss=ZCDP("1/100"))
     assert better == ("ZCDpEvent", above(Fraction(1, 100)))
+
+
+def test_what_answers_may_cost_is_in_the_event() -> None:
+    """Under ex-post accounting a launch is charged nothing, and its answers are charged later."""
+    table = Queryable(ExPost(PureDP(1)), {"age": [31, 47, 62]})
+    table.launch(LaplaceNoiseReduction(Count(), scales=[100, 10]))
+    (charge,) = table.ledger().to_events()
+    assert charge.loss == PureDP(0)
+    kind, rho = dp_event(charge)
+    assert kind == "ZCDpEvent"
+    assert Fraction(rho) >= pure_to_zcdp(Fraction(1, 10))
 
 
 def test_what_has_no_event() -> None:
