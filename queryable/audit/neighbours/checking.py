@@ -4,7 +4,7 @@ Responsible for which neighbours are tried. `recording` holds the analysis on it
 on one neighbour.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -19,7 +19,6 @@ from queryable.audit.neighbours.movements import Distance
 from queryable.audit.neighbours.recording import Recording, recorded
 from queryable.audit.neighbours.report import NeighbourReport
 from queryable.audit.rows import Neighbour, neighbours_of
-from queryable.audit.rows.forms import Form
 from queryable.audit.rows.of_data import form_of_data
 from queryable.checks.datasets import protected
 from queryable.data.cells import count_records
@@ -56,7 +55,7 @@ def on_neighbours(
 
     Raises:
         HandleError: it is an analyst's queryable, or that of a child; or its data have grown and
-            the batches were not kept (`keep_batches`).
+            the batches were not kept (`keep_batches`), or cannot be read as they were.
         TypeError: no neighbours can be made of data of this form.
 
     Examples:
@@ -76,9 +75,7 @@ def on_neighbours(
     findings = Findings()
     recording = recorded(course, seed)
     judged = Judged(recording, findings)
-    parts = [*_parts(recording)]
-    for place, data in parts:
-        _alike(recording, place, _form(data, parts, findings), findings, judged)
+    _alike(recording, findings, judged)
     tried = 0
     for example, distance, dataset, replaced in _tried(recording, neighbours, d_in, seed):
         tried += 1
@@ -115,15 +112,12 @@ def _tried(
     if len(parts) > 1 and (unit := unit_column(recording)) is not None and d_in == 1:
         for example, data in islice(without_units(parts, unit), number):
             number -= 1
-            replaced = [_with(recording, place, each) for place, each in data.items()]
-            messages = {place: told for _, by in replaced for place, told in by.items()}
-            start = protected(data[0]) if 0 in data else recording.course.dataset
-            yield example, Distance(1, -1, example.removed), start, messages
+            yield example, Distance(1, -1, example.removed), *_with(recording, data)
     wanted = wishes(recording)
-    for turn, (place, data) in enumerate(parts):
-        share = number // len(parts) + (turn < number % len(parts))
-        if not share:
-            continue
+    tried = max(min(number, len(parts)), 1)
+    some = [parts[turn * len(parts) // tried] for turn in range(tried)]
+    for turn, (place, data) in enumerate(some):
+        share = number // tried + (turn < number % tried)
         beside = [each for other, each in parts if other != place]
         known = {"unit": unit, "beside": beside} if unit is not None else {"beside": beside}
         try:
@@ -140,7 +134,7 @@ def _tried(
 def _one(recording: Recording, place: int, each: Neighbour, d_in: int) -> Tried:
     way = (each.added > 0) - (each.removed > 0)
     example = Example(each.removed, each.added, each.reason, each.difference)
-    return example, Distance(d_in, way), *_with(recording, place, each.data)
+    return example, Distance(d_in, way), *_with(recording, {place: each.data})
 
 
 def _neighbour(dataset: Any, given: Any) -> Neighbour:
@@ -154,34 +148,38 @@ def _neighbour(dataset: Any, given: Any) -> Neighbour:
     return Neighbour(given, max(-longer, 0), max(longer, 0), "", "a data set that was given")
 
 
-def _form(data: Any, parts: Sequence[tuple[int, Any]], findings: Findings) -> Form | None:
-    """The records of a part of the data, if they are known."""
+def _alike(recording: Recording, findings: Findings, judged: Judged) -> None:
+    """Hold the analysis on none of the rows, and on few of the start and of each batch."""
+    parts = [*_parts(recording)]
     try:
-        return form_of_data(data, [each for _, each in parts])
+        forms = {place: form_of_data(data, [each for _, each in parts]) for place, data in parts}
     except TypeError as error:
         findings.leave_out("what happens on few rows", str(error))
-        return None
-
-
-def _alike(
-    recording: Recording, place: int, form: Form | None, findings: Findings, judged: Judged
-) -> None:
-    """Hold the analysis on none of the rows of one part, and on few."""
-    if form is None:
         return
+    rows = sum(form.count for form in forms.values())
     for most in (0, _FEW):
-        if most < form.count:
-            rows = form.edited(range(most, form.count), ())
-            example = Example(form.count - most, 0, "", f"only {most} rows" if most else "no rows")
-            dataset, replaced = _with(recording, place, rows)
-            Again(recording, dataset, None, example, findings, judged, replaced).hold()
+        fewer = {
+            place: form.edited(range(most, form.count), ())
+            for place, form in forms.items()
+            if most < form.count
+        }
+        if not fewer:
+            continue
+        left = rows - sum(max(form.count - most, 0) for form in forms.values())
+        words = f"only the first {left} rows" if most else "no rows"
+        example = Example(rows - left, 0, "", words)
+        dataset, replaced = _with(recording, fewer)
+        Again(recording, dataset, None, example, findings, judged, replaced).hold()
 
 
-def _with(recording: Recording, place: int, data: Any) -> tuple[Any, dict[int, Told]]:
-    """The data of the start, and the messages that differ, if one part is replaced."""
+def _with(recording: Recording, data: Mapping[int, Any]) -> tuple[Any, dict[int, Told]]:
+    """The data of the start, and the messages that differ, if some parts are replaced."""
     course = recording.course
-    if place == 0:
-        return protected(data), {}
-    message = course.messages[place]
-    query = Update(data, message.query.block)
-    return course.dataset, {place: attrs.evolve(message, query=query)}
+    start = protected(data[0]) if 0 in data else course.dataset
+    messages: dict[int, Told] = {}
+    for place in data:
+        if place:
+            message = course.messages[place]
+            query = Update(data[place], message.query.block)
+            messages[place] = attrs.evolve(message, query=query)
+    return start, messages

@@ -13,9 +13,11 @@ import attrs
 
 from queryable.audit.neighbours.courses import Recalled, Told, Tosses
 from queryable.audit.neighbours.leaves import Held, Leaf, hold, run_leaf, same_answer
-from queryable.audit.neighbours.readings import Reader
+from queryable.audit.neighbours.movements import named
+from queryable.audit.neighbours.readings import Failure, Reader
 from queryable.audit.neighbours.shifts import numbers, shifted
 from queryable.audit.neighbours.tapes import Draw, Roll, Tape
+from queryable.errors import HandleError
 from queryable.messages import Failed
 from queryable.randomness.coins import Coins
 
@@ -35,7 +37,11 @@ class Recording:
 
 
 def recorded(course: Recalled, seed: int) -> Recording:
-    """Hold an analysis again on its own data."""
+    """Hold an analysis again on its own data.
+
+    Raises:
+        HandleError: the data cannot be read as they were.
+    """
     tosses, memory = Tosses(course, seed), dict[Any, Any]()
     found: list[Held] = []
     renewed, state = 0, None
@@ -45,7 +51,26 @@ def recorded(course: Recalled, seed: int) -> Recording:
         renewed += not same
         found.append(held)
         state = held.state
-    return Recording(course, tuple(found), renewed)
+    recording = Recording(course, tuple(found), renewed)
+    _require_data(recording)
+    return recording
+
+
+def _require_data(recording: Recording) -> None:
+    """Check that the data are read as they were when the analysis was made.
+
+    Raises:
+        HandleError: what was answered cannot be evaluated any more.
+    """
+    for held in recording.held:
+        for leaf in held.leaves:
+            for each in leaf.readings:
+                answered = not isinstance(held.message.answer, Failed | None)
+                if answered and isinstance(each.value, Failure):
+                    raise HandleError(
+                        f"the data cannot be read as they were: {named(each.what)} was answered, "
+                        f"and now {each.value.cause}"
+                    )
 
 
 def _with_its_answer(

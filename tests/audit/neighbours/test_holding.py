@@ -9,7 +9,18 @@ import pytest
 
 import curator
 from composition import FiltCon
-from mechanisms import Count, ExponentialMechanism, Histogram, Laplace, SparseVector, Table, column
+from curator.codec import CODEC
+from mechanisms import (
+    Count,
+    ExponentialMechanism,
+    Histogram,
+    Laplace,
+    LinearQuery,
+    PrivateMultiplicativeWeights,
+    SparseVector,
+    Table,
+    column,
+)
 from mechanisms.linear_queries import LATTICE, Weighted
 from mechanisms.sampling.laws import DiscreteGaussian, DiscreteLaplace
 from queryable import (
@@ -22,7 +33,7 @@ from queryable import (
 )
 from queryable.audit import keep_batches, on_neighbours
 from queryable.audit.rows import Neighbour
-from queryable.errors import HandleError
+from queryable.errors import CodecError, HandleError
 from queryable.randomness.coins import SYSTEM, SeededCoins
 from queryable.randomness.laws import Bernoulli
 from queryable.statistics import Statistic
@@ -219,6 +230,23 @@ def test_losses_at_two_records() -> None:
     assert on_neighbours(table, 20, d_in=2).holds
     assert on_neighbours(table, [[31, 18, 75]], d_in=2).ratio == 1
     assert on_neighbours(table, [[31, 18, 75]]).ratio == 2
+
+
+def test_queries_that_a_person_makes_are_alike() -> None:
+    """Private multiplicative weights make a new statistic for each question that they pass on."""
+    cells = Histogram("clinic", ["a", "b", "c"])
+    person = PrivateMultiplicativeWeights(cells, records=8, epsilon=1, threshold=2, updates=2)
+    table = Queryable(person @ FiltCon(PureDP(1)), dict(COLUMNS))
+    table.ask(LinearQuery.where(column("clinic") == "a"))
+    report = on_neighbours(table, 4)
+    assert report.holds, report
+    assert report.leaves > 0
+
+
+def test_no_report_goes_over_the_wire() -> None:
+    table = Queryable(FiltCon(PureDP(9)), AGES)
+    with pytest.raises(CodecError):
+        CODEC.encode(on_neighbours(table, 2))
 
 
 def test_the_page_says_what_it_is() -> None:

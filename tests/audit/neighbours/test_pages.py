@@ -44,7 +44,7 @@ def reports(run: Callable[[], Any], number: int) -> list[NeighbourReport]:
         run()
     found = []
     for root in made:
-        with suppress(TypeError, FileNotFoundError):  # closed, or its folder is gone
+        with suppress(TypeError, HandleError, FileNotFoundError):  # closed, or its folder is gone
             found.append(on_neighbours(root, number))
     return found
 
