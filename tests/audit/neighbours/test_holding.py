@@ -32,10 +32,13 @@ from queryable import (
     UnknownQueryError,
 )
 from queryable.audit import keep_batches, on_neighbours
+from queryable.audit.neighbours.courses import Recalled
+from queryable.audit.neighbours.recording import recorded
 from queryable.audit.rows import Neighbour
 from queryable.errors import CodecError, HandleError
 from queryable.randomness.coins import SYSTEM, SeededCoins
 from queryable.randomness.laws import Bernoulli
+from queryable.randomness.sealed import SealedCoins
 from queryable.statistics import Statistic
 from tests.audit.neighbours.analyses import COLUMNS, counts
 from tests.stored import KEY, MemoryLedger
@@ -54,18 +57,19 @@ OLD = Statistic(old, l1=1, l2=1, monotone="up")
 def test_the_answers_of_the_log_come_out(coins: Any) -> None:
     """Numbers by shifted noise, choices by other coins; seeded coins by their numbers.
 
-    A choice of two at odds near 1 does not come out in 32 tries once in 10^8.
+    A choice of two at odds near 1 does not come out in 32 tries once in 10^8, and there are ten.
     """
     table = Queryable(FiltCon(PureDP(9)), dict(COLUMNS), coins=coins, allow_seeded=True)
     table.launch(Laplace(Count(column("age") >= 47), epsilon=1))
     with suppress(UnknownQueryError):
         table.ask("a message that is not in the log")
     table.launch(Laplace(Histogram("clinic", ["a", "b"]), epsilon=1))
-    table.launch(ExponentialMechanism(Histogram("clinic", ["a", "b"]), epsilon="1/10"))
+    for _ in range(10):
+        table.launch(ExponentialMechanism(Histogram("clinic", ["a", "b"]), epsilon="1/10"))
     report = on_neighbours(table, 5)
     assert report.holds, report
     assert report.renewed == 0
-    assert (report.messages, report.neighbours) == (4, 5)
+    assert (report.messages, report.neighbours) == (13, 5)
 
 
 def test_the_answers_of_a_ledger_come_out() -> None:
@@ -76,6 +80,8 @@ def test_the_answers_of_a_ledger_come_out() -> None:
     report = on_neighbours(handle, 5)
     assert report.holds, report
     assert report.renewed == 0
+    held = recorded(Recalled.of(handle), 0).held
+    assert {type(each.coins) for each in held} == {SealedCoins}  # also hidden noise is the same
 
 
 def test_nothing_is_charged_and_the_view_stays() -> None:

@@ -71,7 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_found_in_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["demo"])
-    [report] = reports(lambda: runpy.run_path(str(ROOT / "notebooks" / "demo.py")), 40)
+    [report] = reports(lambda: runpy.run_path(str(ROOT / "notebooks" / "demo.py")), 20)
     assert report.holds, report
     assert report.ratio == 1
     assert not report.unchecked
