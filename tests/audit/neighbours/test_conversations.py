@@ -1,4 +1,4 @@
-"""Every conversation and every mechanism takes the same steps on neighbours.
+"""Every kind of conversation takes the same steps on neighbours, with failures and refusals."""
 
 Also where something fails or is refused. No change is above its claim.
 """
