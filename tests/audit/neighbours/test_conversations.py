@@ -1,4 +1,4 @@
-"""Every kind of conversation takes the same steps on neighbours, with failures and refusals."""
+"""Every conversation and every mechanism takes the same steps on neighbours.
 
 Also where something fails or is refused. No change is above its claim.
 """
