@@ -25,7 +25,7 @@ from tests.postgres import POSTGRES
 
 Cells = Counter[tuple[str, ...]]
 
-PEOPLE = ["p1", "p1", "p1", "p2", "p3", "p3", "p4", None]
+PEOPLE = ["p1", "p1", "p1", "p2", "p3", "p3", "new 0", None]
 AGES = [31, 47, 47, 62, 0, 99, 5, 18]
 COSTS = [0.5, 1.25, -3.0, float("nan"), 1e6, 0.0, 2.5, 4.0]
 WORDS = ["yes", "no", 'a "b", c', "two\nlines", "", "é", None, "no"]
@@ -63,7 +63,7 @@ def _csv(name: str, rows: Any = FRAME, **options: Any) -> Path:
 
 
 def _structured() -> Any:
-    made = np.zeros(len(ROWS), [("person", "U4"), ("age", "i4"), ("cost", "f8")])
+    made = np.zeros(len(ROWS), [("person", "U5"), ("age", "i4"), ("cost", "f8")])
     for place, (person, age, cost, _) in enumerate(ROWS):
         made[place] = person or "", age, cost
     return made

@@ -26,8 +26,7 @@ def form_of_table(table: Any) -> Form:
         TypeError: the engine of the table is unknown here.
     """
     if table.made_of:
-        [(join, public)] = [table._public]
-        return JoinedForm([form_of_table(each) for each in table.made_of], join, public)
+        return JoinedForm(form_of_table(table.made_of[0]), table)
     if table._root.has_blocks:
         from mechanisms.tables.neighbours.databases import DatabaseForm
 

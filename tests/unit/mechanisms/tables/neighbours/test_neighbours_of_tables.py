@@ -5,6 +5,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import ibis
 import pyarrow as pa
@@ -16,6 +17,7 @@ from mechanisms.tables.neighbours.of_table import form_of_table
 from mechanisms.tables.neighbours.parts import PartsForm
 from mechanisms.tables.neighbours.reopening import ReopenedForm
 from queryable.audit.rows import neighbours_of
+from queryable.audit.rows.extremes import EXTREMES
 from queryable.audit.rows.forms import AddedRecord
 from tests.extreme_tables import FORMS
 from tests.neighbouring import ARROW, FRAME, TABLES, rows_in
@@ -43,6 +45,23 @@ def test_cells_at_the_limits_of_their_types_stay_what_they_are(name: str) -> Non
             ]
             for statistic in asked:
                 assert again.totals(statistic.request) == table.totals(statistic.request)
+
+
+def test_what_is_added_in_a_database_has_the_types_of_its_columns() -> None:
+    """A constant has a type of its own, which `UNION ALL` would give to the whole column."""
+    form = FORMS["ibis on duckdb"]
+    table = form.table(form.rows)
+    rows = table.neighbouring()
+    connection: Any = table._engine.backend.con
+    types = connection.sql(table._engine.rows.sql).types
+    tried = 0
+    for name in rows.names:
+        held = [cell for cell in EXTREMES if rows.admits(name, cell)]
+        tried += len(held)
+        other = rows.edited((), [AddedRecord(0, {name: cell}) for cell in held])
+        assert connection.sql(other._engine.rows.sql).types == types
+        assert rows_in(other).total() == rows.count + len(held)
+    assert tried > 100
 
 
 @pytest.mark.parametrize(
