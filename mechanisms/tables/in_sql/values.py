@@ -84,7 +84,9 @@ class Values(ABC):
             except (TypeError, ValueError, ArithmeticError) as error:
                 raise refusal(f"{shown(node)} is not answered", str(error)) from None
         if self.is_truth(node):
-            return self._chosen([(self.truth(node), Valued(constant=True))], Valued(), node)
+            found = self.truth(node)
+            cases = [(found, Valued(constant=True)), (found.negated(), Valued(constant=False))]
+            return self._chosen(cases, Valued(), node)
         if getattr(node, "is_star", False):
             raise refusal("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..) and so on")
         kinds = {each.__name__ for each in type(node).__mro__}

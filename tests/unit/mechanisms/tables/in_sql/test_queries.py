@@ -199,6 +199,29 @@ def test_a_query_is_the_same_question_as_in_python(text: str, same: Any) -> None
         assert planned(text, table).statistics()[0] == same(table)
 
 
+AS_IN_SQL = [
+    "SELECT COUNT(i > 3) AS n FROM v",
+    "SELECT COUNT(*) AS n FROM v WHERE (i > 3) IS NULL",
+    "SELECT COUNT(*) AS n FROM v WHERE (i > 3) = FALSE",
+    "SELECT COUNT(*) AS n FROM v WHERE b = FALSE",
+    "SELECT COUNT(*) AS n FROM v WHERE b IN (FALSE)",
+    "SELECT COUNT(*) AS n FROM v WHERE b = (i > 3)",
+    "SELECT COUNT(*) AS n FROM v WHERE COALESCE(i > 3, FALSE) = FALSE",
+    "SELECT COUNT(*) AS n FROM v WHERE COALESCE(i > 3, TRUE)",
+    "SELECT i > 3 AS g0, COUNT(*) AS n FROM v WHERE i IS NOT NULL GROUP BY g0",
+    "SELECT CASE WHEN k < 3 THEN TRUE ELSE FALSE END AS g0, COUNT(*) AS n FROM v GROUP BY g0",
+]
+
+
+@pytest.mark.parametrize("text", AS_IN_SQL)
+def test_what_once_differed_is_what_duckdb_answers(text: str, asked: Any) -> None:
+    found = list(numbers(text, asked, loss=_NO_NOISE))
+    rows = connection(_DATA).execute(text).fetchall()
+    assert len(found) == sum(number is not None for row in rows for number in row[" g0" in text :])
+    for each in found:
+        assert close(text, *each), each
+
+
 REFUSED = [
     ("SELECT * FROM v", "rows are not answered"),
     ("SELECT i FROM v", "rows are not answered"),
