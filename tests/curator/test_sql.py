@@ -138,6 +138,6 @@ def test_the_command_asks_and_explains(curator: Any, tmp_path: Path) -> None:
 
 def test_queries_of_almost_equal_prices_have_different_names() -> None:
     """The text of a loss is rounded: a name by it would be that of another query."""
-    names = {name_of("q", (), {"loss": ZCDP(rho)}) for rho in ("1/300", "0.00333", "1/301")}
+    names = {name_of("q", (), {"loss": ZCDP(rho)}) for rho in ("1/300", "10/3001", "1/301")}
     assert len(names) == 3
     assert name_of("q", (), {"loss": ZCDP("0.5")}) == name_of("q", (), {"loss": ZCDP("1/2")})
