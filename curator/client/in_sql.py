@@ -41,8 +41,15 @@ def handle_for(connection: Mapping[str, Queryable], text: str) -> Queryable:
 
 def name_of(text: str, parameters: Sequence[Any], how: Mapping[str, Any]) -> str:
     """The name of a query, by its content."""
-    whole = repr((text, tuple(parameters), sorted((key, str(value)) for key, value in how.items())))
+    stated = sorted((key, _exactly(value)) for key, value in how.items())
+    whole = repr((text, tuple(parameters), stated))
     return f"sql {sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+
+
+def _exactly(value: Any) -> str:
+    """A price without rounding; the text of a loss is rounded."""
+    parts = getattr(value, "parts", None) if isinstance(value, Loss) else None
+    return str(value) if parts is None else f"{type(value).__name__}{list(map(str, parts))}"
 
 
 def answered(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from curator import dbapi
+from curator.client.in_sql import name_of
 from curator.owner import orders
 from mechanisms.tables.in_sql.refusals import SqlError
 from queryable import ZCDP
@@ -133,3 +134,10 @@ def test_the_command_asks_and_explains(curator: Any, tmp_path: Path) -> None:
     )
     assert "n_low" in within
     assert "nothing was charged" in typed("sql", url(curator), "EXPLAIN " + _BY_CLINIC, *where)
+
+
+def test_queries_of_almost_equal_prices_have_different_names() -> None:
+    """The text of a loss is rounded: a name by it would be that of another query."""
+    names = {name_of("q", (), {"loss": ZCDP(rho)}) for rho in ("1/300", "10/3001", "1/301")}
+    assert len(names) == 3
+    assert name_of("q", (), {"loss": ZCDP("0.5")}) == name_of("q", (), {"loss": ZCDP("1/2")})

@@ -14,15 +14,16 @@ from mechanisms.tables.in_sql.answers import SqlAnswer
 from mechanisms.tables.in_sql.costs import SqlExplanation, explained, shares
 from mechanisms.tables.in_sql.grouping import discovered
 from mechanisms.tables.in_sql.outputs import Ranged, ranged
-from mechanisms.tables.in_sql.planning import Output, SqlQuery
+from mechanisms.tables.in_sql.planning import Output, SqlQuery, columns_of
 from mechanisms.tables.in_sql.refusals import SqlError
 from mechanisms.tables.statistics.discovered import DiscoveredKeys
 from queryable.answers.estimates import Bin
 from queryable.answers.half_widths import confidence_of
 from queryable.answers.released import Released
+from queryable.checks.affordable import cost_of
 from queryable.errors import MechanismFault, QueryRefusedError
 from queryable.losses import Loss
-from queryable.messages import Failed, Halted, Refused
+from queryable.messages import Failed, Halted, MeasureQuery, Refused
 
 _USUAL = Fraction(19, 20)
 
@@ -59,15 +60,33 @@ def asked(
     aims = shares(query, keys is not None, within, loss)
     found: Any = None
     if keys is not None:
+        _require_releasable(query, handle, aims[1:], level)
         called = None if name is None else f"{name}: keys"
         found = handle.release(keys, **aims[0], name=called, blocks=blocks)
         aims = aims[1:]
         if not found.axes[0].values:
-            return SqlAnswer(_columns(query), (), level, (found,))
+            return SqlAnswer(columns_of(query.outputs), (), level, (found,))
     if not query.aggregates:
         return _answer(query, (found,), (), level)
     released = _released(query, query.statistics(found), handle, aims, level, name, blocks)
     return _answer(query, released, released, level)
+
+
+def _require_releasable(
+    query: SqlQuery, handle: Any, aims: Sequence[Mapping[str, Any]], level: Fraction
+) -> None:
+    """Check what will be asked in groups, before their keys are found and paid for.
+
+    Raises:
+        SqlError: a statistic cannot be released at its price.
+    """
+    stated = handle.ask(MeasureQuery())
+    for aggregate, statistic, aim in zip(query.aggregates, query.ungrouped(), aims, strict=True):
+        how = dict(aim) | ({"confidence": level} if aggregate.chooses else {})
+        try:
+            cost_of(statistic, stated, **how)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise SqlError(str(error)) from None
 
 
 def _found_keys(query: SqlQuery) -> DiscoveredKeys | None:
@@ -127,14 +146,6 @@ def _alike(
     return list(groups.values())
 
 
-def _columns(query: SqlQuery) -> tuple[str, ...]:
-    names = []
-    for each in query.outputs:
-        ends = ("",) if each.tree is None else ("", "_low", "_high")
-        names += [f"{each.name}{end}" for end in ends]
-    return tuple(names)
-
-
 def _answer(
     query: SqlQuery, answered: Sequence[Released], released: Sequence[Released], level: Fraction
 ) -> SqlAnswer:
@@ -169,7 +180,7 @@ def _answer(
         shown.append(tuple(row))
     wide = [1 if each.tree is None else 3 for each in query.outputs]
     of_keys = frozenset(sum(wide[:place]) for place, width in enumerate(wide) if width == 1)
-    return SqlAnswer(_columns(query), tuple(shown), level, tuple(answered), of_keys)
+    return SqlAnswer(columns_of(query.outputs), tuple(shown), level, tuple(answered), of_keys)
 
 
 def _sorted(rows: list[int], values: list[Any], ordering: Any) -> list[int]:

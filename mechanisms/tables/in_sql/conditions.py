@@ -57,6 +57,10 @@ class RowReader(Values):
         one, other = self._alike(one, other), self._alike(other, one)
         return compared(one, operator, other, self.kind(one) or self.kind(other), node)
 
+    def like(self, node: Any, other: Any) -> Valued:
+        """An expression; a text as a date if the other one is a date."""
+        return self._alike(self.value(node), self.value(other))
+
     def _alike(self, value: Valued, other: Valued) -> Valued:
         """A text that is compared with a date, as a date."""
         kind = self.kind(other)
@@ -101,6 +105,7 @@ class RowReader(Values):
 
     def _is(self, node: Any) -> Truth:
         only(node, "this", "expression")
+        self.source.require_no_null_of(node)
         if type(node.expression).__name__ == "Null":
             return is_null(self.value(node.this))
         if type(node.expression).__name__ == "Boolean":

@@ -82,8 +82,8 @@ def _known(
         return named
     if value.declared.keys:
         return list(value.declared.keys)
-    if isinstance(operand, When):
-        return _of_cases(operand)
+    if isinstance(operand, When) and (cases := _of_cases(operand)) is not None:
+        return cases
     kind = reader.kind(value)
     assert kind is not None
     if kind.name == "boolean":
@@ -113,7 +113,9 @@ def _of_dates(operand: Truncated, reader: RowReader) -> list[Any] | None:
     of = operand.operand
     if not isinstance(of, str):
         return None
-    stated = reader.source.named[of].declared if of in reader.source.named else None
+    columns = ((each.column, each.declared) for each in reader.source.named.values())
+    found = (stated for column, stated in columns if column is not None and column.operand == of)
+    stated = next(found, None)
     if stated is None or not hasattr(stated.lower, "year"):
         return None
     first, last = stated.lower, stated.upper
@@ -138,9 +140,9 @@ def _named_in(where: Any, node: Any, reader: RowReader) -> list[Any] | None:
     for part in _conjuncts(where):
         kind = type(part).__name__
         if kind == "In" and part.this == node and part.expressions:
-            constants = [reader.value(each) for each in part.expressions]
+            constants = [reader.like(each, node) for each in part.expressions]
         elif kind == "EQ" and part.this == node:
-            constants = [reader.value(part.expression)]
+            constants = [reader.like(part.expression, node)]
         elif kind == "Between" and part.this == node:
             found = _between(part, node, reader)
             if found is None:

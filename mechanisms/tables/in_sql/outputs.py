@@ -5,6 +5,7 @@ what an interval of each answer lets them be; the probability to miss is shared 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, nan, nextafter, sqrt
 from operator import eq, ge, gt, le, lt, ne
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 import numpy as np
 
+from mechanisms.tables.in_sql.functions import moment
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.values import only
 from queryable.answers.released import Released
@@ -304,6 +306,13 @@ def _compare(compare: Callable[[Any, Any], bool], one: Any, other: Any) -> bool 
     if one is None or other is None:
         return None
     try:
-        return bool(compare(one, other))
-    except TypeError:  # a key of another type
+        return bool(compare(_as_date(one, other), _as_date(other, one)))
+    except (TypeError, ValueError):  # a key of another type
         return None
+
+
+def _as_date(value: Any, other: Any) -> Any:
+    """A text that is compared with a date, as a date."""
+    if isinstance(value, str) and isinstance(other, date):
+        return moment(value, whole=not isinstance(other, datetime))
+    return value

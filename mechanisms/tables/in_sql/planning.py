@@ -10,6 +10,7 @@ from mechanisms.tables.expressions.operands import per_units
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.in_sql.aggregates import SAMPLE, SqlAggregate, SqlAggregates
 from mechanisms.tables.in_sql.conditions import RowReader
+from mechanisms.tables.in_sql.functions import CASTS
 from mechanisms.tables.in_sql.grouping import Key, key_of
 from mechanisms.tables.in_sql.outputs import (
     Condition,
@@ -103,7 +104,13 @@ class SqlQuery:
         """
         groups = [each.groups for each in self.keys if each.groups is not None]
         given = [*groups, *([] if found is None else [found])]
-        table = self.table.group_by(*given) if given else self.table
+        return self._of(self.table.group_by(*given) if given else self.table)
+
+    def ungrouped(self) -> list[Any]:
+        """The statistics without groups."""
+        return self._of(self.table)
+
+    def _of(self, table: Any) -> list[Any]:
         try:
             return [each.of(table) for each in self.aggregates]
         except (TypeError, ValueError) as error:
@@ -177,11 +184,14 @@ class _Planner:
         self._group(selected)
         for each in selected:
             self._select(each)
+        _require_distinct(columns_of(self.outputs))
         having = self.select.args.get("having")
         condition = None if having is None else condition_of(having.this, self.output)
         order = tuple(map(self._ordering, self._ordered()))
         limit, offset = (self._whole(name) for name in ("limit", "offset"))
         self._require_one_number()
+        if self.keys and any(each.key for each in self.aggregates):
+            raise refusal("a slope is not answered in groups", "ask for it WHERE s = 'a', or CORR")
         if not self.aggregates and all(key.groups is not None for key in self.keys):
             raise refusal(
                 "rows are not answered" if not self.keys else "the keys alone are public",
@@ -231,8 +241,14 @@ class _Planner:
                 self.key_nodes.append(named)
                 self.keys.append(key_of(named, self.reader, self.where))
 
-    def _named(self, node: Any, selected: list[Any], *, numbered: bool = True) -> Any:
-        """What a number or an alias in GROUP BY, HAVING or ORDER BY stands for."""
+    def _named(
+        self, node: Any, selected: list[Any], *, numbered: bool = True, before: bool = False
+    ) -> Any:
+        """What a number or an alias in GROUP BY, HAVING or ORDER BY stands for.
+
+        Args:
+            before: whether an alias comes before a column of its name, as in ORDER BY.
+        """
         if numbered and type(node).__name__ == "Literal" and not node.is_string:
             place = int(node.this) if str(node.this).isdecimal() else 0
             if not 1 <= place <= len(selected):
@@ -241,7 +257,7 @@ class _Planner:
             return chosen.this if chosen.alias else chosen
         if type(node).__name__ == "Column" and not node.table:
             own = {each.lower() for each in self.source.named}
-            if node.name.lower() in self.names and node.name.lower() not in own:
+            if node.name.lower() in self.names and (before or node.name.lower() not in own):
                 return self.names[node.name.lower()]
         return node
 
@@ -274,10 +290,12 @@ class _Planner:
             return Number(int(number) if number.denominator == 1 else float(number))
         if self.asked.is_one(node):
             return self._answered(node)
-        if kind == "Nullif":
+        if kind == "Nullif" and _is_divisor(node) and node.expression.name == "0":
             return self._tree(node.this)  # a quotient by 0 is NULL anyway
         if kind == "Cast" and self._has_aggregate(node):
             only(node, "this", "to")
+            if CASTS.get(node.args["to"].this.name) != "number":
+                raise refusal(f"{shown(node)} is not answered", "answers are cast to DOUBLE alone")
             return self._tree(node.this)
         if kind in _FUNCTIONS and (self._has_aggregate(node) or kind == "Neg"):
             only(
@@ -330,10 +348,9 @@ class _Planner:
 
     def _ordering(self, node: Any) -> Ordering:
         only(node, "this", "desc", "nulls_first")
-        of = self._named(node.this, self.select.expressions)
-        return Ordering(
-            self.output(of), bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
-        )
+        of = self._named(node.this, self.select.expressions, before=True)
+        output = self.output(of, "" if of is node.this else "order")
+        return Ordering(output, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
     def _whole(self, name: str) -> int | None:
         clause = self.select.args.get(name)
@@ -344,3 +361,22 @@ class _Planner:
         if type(given).__name__ != "Literal" or not str(given.this).isdecimal():
             raise refusal(f"{shown(clause)} is not answered", "write a whole number")
         return int(given.this)
+
+
+def _is_divisor(node: Any) -> bool:
+    """Whether something is divided by a part of a query."""
+    while type(node.parent).__name__ == "Paren":
+        node = node.parent
+    return type(node.parent).__name__ == "Div" and node.arg_key == "expression"
+
+
+def columns_of(outputs: Sequence[Output]) -> tuple[str, ...]:
+    """The names of the columns of an answer: a number has the ends of its interval beside it."""
+    ends = {True: ("",), False: ("", "_low", "_high")}
+    return tuple(f"{each.name}{end}" for each in outputs for end in ends[each.tree is None])
+
+
+def _require_distinct(names: Sequence[str]) -> None:
+    twice = [each for place, each in enumerate(names) if each in names[:place]]
+    if twice:
+        raise refusal(f"two columns of the answer are called {twice[0]}", "name them with AS")

@@ -12,7 +12,7 @@ from mechanisms.tables.expressions.operands import Literal, Operand
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.expressions.scalars import Scalar
 from mechanisms.tables.front_door import FromTable
-from mechanisms.tables.in_sql.refusals import listed, refusal
+from mechanisms.tables.in_sql.refusals import listed, refusal, shown
 from queryable.wording.quoting import quoted
 
 Bounds: TypeAlias = tuple[Fraction, Fraction]
@@ -81,6 +81,8 @@ class SqlSource:
         where: which rows; None for all.
         per_unit: whether a row is a privacy unit.
         whole: the names that stand for the privacy unit itself.
+        lacking: the names of numbers of a unit that are NULL in SQL if all its cells are, as MAX.
+            Such a unit is left out of what reads them.
     """
 
     table: FromTable
@@ -89,6 +91,21 @@ class SqlSource:
     where: Predicate | None = None
     per_unit: bool = False
     whole: frozenset[str] = frozenset()
+    lacking: frozenset[str] = frozenset()
+
+    def require_no_null_of(self, node: Any) -> None:
+        """Check that an expression that makes something of NULL reads no number that lacks it.
+
+        Raises:
+            SqlError: it does.
+        """
+        read = {each.name.lower() for each in node.walk() if type(each).__name__ == "Column"}
+        for name in self.lacking:
+            if name.lower() in read:
+                raise refusal(
+                    f"{shown(node)} would need the units whose {name} is NULL, which are left out",
+                    f"COUNT(*) FILTER (WHERE {name} > 3) / COUNT(*), or a number that is COUNT(..)",
+                )
 
     def find(self, name: str, qualifier: str = "") -> Valued:
         """What a name stands for. Letters of either case are the same, unless that is ambiguous.
@@ -96,9 +113,17 @@ class SqlSource:
         Raises:
             SqlError: there is no such name.
         """
+        self.require_alias(qualifier)
+        return self.named[self.named_as(name)]
+
+    def require_alias(self, qualifier: str) -> None:
+        """Check the name before a point.
+
+        Raises:
+            SqlError: it is another table's.
+        """
         if qualifier and qualifier.lower() != self.alias.lower():
             raise refusal(f"there is no table {quoted(qualifier)} here", f"FROM names {self.alias}")
-        return self.named[self.named_as(name)]
 
     def named_as(self, name: str) -> str:
         """The name as the table has it.
@@ -122,7 +147,9 @@ class SqlSource:
 
     def is_unit(self, name: str) -> bool:
         """Whether it is the privacy unit's column."""
-        return name in self.whole or name.lower() in {each.lower() for each in self.whole}
+        if name in self.named or name in self.whole:
+            return name in self.whole
+        return name.lower() in {each.lower() for each in self.whole}
 
 
 def of_table(

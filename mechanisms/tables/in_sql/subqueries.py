@@ -10,6 +10,7 @@ from mechanisms.tables.expressions.columns import Column, when
 from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.in_sql.conditions import RowReader
+from mechanisms.tables.in_sql.functions import clamped
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import ROWS, Bounds, SqlSource, Valued
 from mechanisms.tables.in_sql.truths import both, is_null, where_of
@@ -49,6 +50,7 @@ class _Sources:
             only(with_, "expressions")
             for each in with_.expressions:
                 only(each, "this", "alias")
+                _without_columns(each)
                 named[each.alias.lower()] = (each.this, dict(named))
         if select.args.get("joins") or select.args.get("laterals"):
             raise refusal(
@@ -65,6 +67,7 @@ class _Sources:
     def _from(self, of: Any, known: Mapping[str, Any]) -> SqlSource:
         kind = type(of).__name__
         alias = of.alias if kind in ("Table", "Subquery") else ""
+        _without_columns(of)
         if kind == "Subquery":
             only(of, "this", "alias")
             return self._query(of.this, known, alias or "the sub-query")
@@ -91,6 +94,13 @@ class _Sources:
         if select.args.get("group") is None:
             return _of_rows(select, reader, rows, alias)
         return _of_units(select, reader, rows, alias)
+
+
+def _without_columns(of: Any) -> None:
+    """Check that an alias names a table and not its columns, in another order."""
+    alias = of.args.get("alias")
+    if alias is not None and getattr(alias, "columns", None):
+        raise refusal(f"{shown(of)} names columns", "name each with AS")
 
 
 def _rows(reader: RowReader, where: Any) -> Predicate | None:
@@ -120,6 +130,8 @@ def _of_rows(select: Any, reader: RowReader, where: Predicate | None, alias: str
         name = each.alias_or_name
         if not name:
             raise refusal(f"{shown(each)} has no name", "name it with AS")
+        if any(name.lower() == known.lower() for known in named):
+            raise refusal(f"{name} is there twice", "name each column with AS")
         named[name] = reader.value(of)
         if type(of).__name__ == "Column" and source.is_unit(of.name):
             whole.add(name)
@@ -138,7 +150,7 @@ def _of_units(select: Any, reader: RowReader, where: Predicate | None, alias: st
     if is_unit != [True]:
         raise refusal(f"GROUP BY in a sub-query is by {unit.column} alone", _PER_UNIT)
     rows = Valued(Column(PerUnit("count", None, Fraction(0), MOST_ROWS, where=where)))
-    named, whole = dict[str, Valued](), set[str]()
+    named, whole, lacking = dict[str, Valued](), set[str](), set[str]()
     for each in select.expressions:
         of = each.this if each.alias else each
         name = each.alias_or_name
@@ -148,29 +160,32 @@ def _of_units(select: Any, reader: RowReader, where: Predicate | None, alias: st
         if not name:
             raise refusal(f"{shown(each)} has no name", "name it with AS")
         named[name] = _number(of, reader, where)
+        if not any(type(part).__name__ == "Count" for part in of.walk()):
+            lacking.add(name)
     per_unit = SqlSource(
         source.table,
         {ROWS: rows, **named},
         alias,
         per_unit=True,
         whole=frozenset(whole),
+        lacking=frozenset(lacking),
     )
     having = select.args.get("having")
     if having is None:
         return per_unit
-    inner = attrs.evolve(
-        per_unit, named={ROWS: rows, **_of_aggregates(having, reader, where, named)}
-    )
+    known = _of_aggregates(having, reader, where, named)
+    lacking |= {name for name in known if name not in named and not name.startswith("COUNT(")}
+    inner = attrs.evolve(per_unit, named={ROWS: rows, **known}, lacking=frozenset(lacking))
     return attrs.evolve(per_unit, where=RowReader(inner).where(having.this, rows.column))
 
 
 def _of_aggregates(
     having: Any, reader: RowReader, where: Predicate | None, named: Mapping[str, Valued]
 ) -> Mapping[str, Valued]:
-    """The names that HAVING may use, with each aggregate in it under a name of its own."""
+    """The names that HAVING may use, with each aggregate in it under its text."""
     found = dict(named)
-    for place, each in enumerate(list(having.find_all(*_aggregates()))):
-        name = f"_{place}"
+    for each in list(having.find_all(*_aggregates())):
+        name = str(each.sql(dialect="duckdb"))
         found[name] = _number(each, reader, where)
         each.replace(_column(name))
     return found
@@ -185,7 +200,7 @@ def _aggregates() -> tuple[type, ...]:
 def _column(name: str) -> Any:
     from sqlglot import exp
 
-    return exp.column(name)
+    return exp.column(name, quoted=True)
 
 
 def _number(node: Any, reader: RowReader, where: Predicate | None) -> Valued:
@@ -199,7 +214,8 @@ def _number(node: Any, reader: RowReader, where: Predicate | None) -> Valued:
         within = reader.clamp(_around(node))
         assert found.clipped is not None
         assert within is not None
-        return found.clipped(*within[1])
+        bounded = found.clipped(*within[1])
+        return bounded if found.column is None else clamped(bounded, *within[1])
     kind = type(node).__name__
     if kind == "Count":
         return _count(node, reader, where)

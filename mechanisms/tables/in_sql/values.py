@@ -8,6 +8,7 @@ point is exact.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import trunc
 from typing import Any
 
 import attrs
@@ -39,6 +40,7 @@ from mechanisms.tables.in_sql.truths import (
 from queryable.losses.numbers import exact
 
 _ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+_OF_NULL = ("Case", "If", "Coalesce", "Greatest", "Least")
 _AGGREGATES = "an aggregate stands in SELECT, HAVING or ORDER BY, and not within another one"
 
 
@@ -76,6 +78,8 @@ class Values(ABC):
             SqlError: it is none, or is not answered.
         """
         name = type(node).__name__
+        if name in _OF_NULL:
+            self.source.require_no_null_of(node)
         if name in _VALUES:
             try:
                 return _VALUES[name](self, node)
@@ -84,7 +88,9 @@ class Values(ABC):
             except (TypeError, ValueError, ArithmeticError) as error:
                 raise refusal(f"{shown(node)} is not answered", str(error)) from None
         if self.is_truth(node):
-            return self._chosen([(self.truth(node), Valued(constant=True))], Valued(), node)
+            found = self.truth(node)
+            cases = [(found, Valued(constant=True)), (found.negated(), Valued(constant=False))]
+            return self._chosen(cases, Valued(), node)
         if getattr(node, "is_star", False):
             raise refusal("rows are not answered", "ask for COUNT(*), SUM(..), AVG(..) and so on")
         kinds = {each.__name__ for each in type(node).__mro__}
@@ -220,7 +226,9 @@ class Values(ABC):
         only(node, "this")
         value = self.value(node.this)
         self._require_number(value, node.this)
-        return Valued(self._as_column(value, node).cast("integer"), bounds=value.bounds)
+        known = value.bounds
+        bounds = None if known is None else (Fraction(trunc(known[0])), Fraction(trunc(known[1])))
+        return Valued(self._as_column(value, node).cast("integer"), bounds=bounds)
 
     def _as_column(self, value: Valued, node: Any) -> Column:
         if value.column is None:
