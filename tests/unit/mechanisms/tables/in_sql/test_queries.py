@@ -428,6 +428,15 @@ def test_a_statistic_that_is_refused_costs_no_keys(wrong: str) -> None:
     assert table.privacy_loss() == ApproxZCDP(0, 0)
 
 
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
+def test_dates_between_bounds_that_are_times(unit: str) -> None:
+    first, last = datetime(2024, 1, 1, 8), datetime(2024, 3, 31, 9)  # noqa: DTZ001
+    times = pytest.importorskip("pyarrow").table({"t": [first, last]})
+    table = handle(Table(times, declared={"t": {"lower": first, "upper": last}}))
+    text = f"SELECT DATE_TRUNC('{unit}', t) AS g, COUNT(*) AS n FROM v GROUP BY g"
+    assert sum(table.sql(text, loss=_NO_NOISE)["n"]) == 2
+
+
 def test_a_query_with_a_name_is_answered_once() -> None:
     table = Queryable(FiltCon(ZCDP(1)), tables()[0])
     first = table.sql("SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/9"), name="rows")
