@@ -15,7 +15,7 @@ from mechanisms import Keys, Table, column, when
 from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
 from mechanisms.tables.in_sql.planning import planned
 from mechanisms.tables.in_sql.refusals import SqlError
-from queryable import ZCDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
+from queryable import GDP, ZCDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
 from queryable.errors import QueryError
 from tests.unit.mechanisms.tables.in_sql.random_queries import (
     DECLARED,
@@ -450,6 +450,16 @@ def test_what_a_budget_does_not_pay_for_is_refused() -> None:
     with pytest.raises(QueryRefusedError):
         table.sql("SELECT COUNT(*), SUM(k) FROM v", loss=PureDP(1))
     assert table.privacy_loss() == PureDP(0)
+
+
+@pytest.mark.parametrize("kind", [PureDP, ZCDP, GDP])
+@pytest.mark.parametrize("numbers_", ["COUNT(*), SUM(k)", "COUNT(*), MEDIAN(k)"])
+def test_a_budget_that_pays_for_a_part_of_a_query_is_not_charged(kind: Any, numbers_: str) -> None:
+    table = Queryable(FiltCon(kind("3/4")), tables()[0])
+    with pytest.raises(QueryRefusedError, match="all statistics"):
+        table.sql(f"SELECT {numbers_} FROM v", loss=kind(1))
+    assert table.privacy_loss() == kind(0)
+    assert len(table.sql(f"SELECT {numbers_} FROM v", loss=kind("3/4")).released) == 2
 
 
 @pytest.mark.parametrize(
