@@ -21,8 +21,8 @@ from queryable.answers.estimates import Bin
 from queryable.answers.half_widths import confidence_of
 from queryable.answers.released import Released
 from queryable.checks.affordable import cost_of
-from queryable.errors import MechanismFault, QueryRefusedError
-from queryable.losses import Loss
+from queryable.errors import MechanismFault, QueryError, QueryRefusedError
+from queryable.losses import GDP, ZCDP, ApproxZCDP, Loss, PureDP
 from queryable.messages import Failed, Halted, MeasureQuery, Refused
 
 _USUAL = Fraction(19, 20)
@@ -58,6 +58,8 @@ def asked(
     if query.explains:
         return explained(query, keys, handle, within, loss, level)
     aims = shares(query, keys is not None, within, loss)
+    if name is None and loss is not None and len(aims) > 1:
+        _require_left(handle, loss, blocks)
     found: Any = None
     if keys is not None:
         _require_releasable(query, handle, aims[1:], level)
@@ -70,6 +72,24 @@ def asked(
         return _answer(query, (found,), (), level)
     released = _released(query, query.statistics(found), handle, aims, level, name, blocks)
     return _answer(query, released, released, level)
+
+
+def _require_left(handle: Any, loss: Loss, blocks: Any) -> None:
+    """Check that all shares of a loss are left, before the first is paid for.
+
+    Where shares add up to the loss, that is. Under a name some may have been paid for before.
+
+    Raises:
+        QueryRefusedError: they are not.
+    """
+    try:
+        left = handle.remaining(blocks=blocks)
+    except QueryError:  # no budget, so no limit
+        return
+    adds_up = isinstance(loss, PureDP | ZCDP | ApproxZCDP | GDP) and type(left) is type(loss)
+    if adds_up and not loss <= left:
+        reason = "insufficient budget for all statistics of the query; nothing was charged"
+        raise QueryRefusedError(reason, loss, handle.privacy_loss(), left)
 
 
 def _require_releasable(

@@ -5,6 +5,7 @@ a CASE, a truth value, the months of a date. Other texts, numbers and dates are 
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -118,7 +119,9 @@ def _of_dates(operand: Truncated, reader: RowReader) -> list[Any] | None:
     stated = next(found, None)
     if stated is None or not hasattr(stated.lower, "year"):
         return None
-    first, last = stated.lower, stated.upper
+    first, last = (
+        each.date() if isinstance(each, datetime) else each for each in (stated.lower, stated.upper)
+    )
     match operand.unit:
         case "year":
             years = range(first.year, last.year + 1)

@@ -44,7 +44,7 @@ class _Own:
 
     start: Leaf
     rows: Any
-    size: int = 0
+    moves: str = ""
     differs: str | None = None
     queries: list[Any] = attrs.field(factory=list)
 
@@ -90,9 +90,9 @@ class Again:
         if self._distance is None:
             return
         for own in self._own.values():
-            if own.size or own.differs is not None:
+            if own.moves or own.differs is not None:
                 distance = self._at(own.start) or self._distance
-                given = own.start, own.rows, own.size, own.differs, distance, self._note
+                given = own.start, own.rows, own.moves, own.differs, distance, self._note
                 self._judged.law(*given, own.queries)
         self._judged.account(self._lost, self._distance, self._note)
 
@@ -177,7 +177,7 @@ class Again:
         if isinstance(leaf.step, Start):
             self._own[leaf.path] = _Own(leaf, state)
         own = self._own[leaf.path]
-        own.size += judgement.size
+        own.moves += f"{judgement.moves}|" if judgement.moves else ""
         own.differs = own.differs or differs
         if isinstance(leaf.step, Pass):
             own.queries.append(leaf.step.query)

@@ -44,8 +44,9 @@ Note = Callable[[str, Any, str, float, bool, str], None]
 """Notes a finding: what, the path, the measure, the ratio, whether it is beyond, the text."""
 
 _OURS = frozenset({"queryable", "mechanisms", "composition", "curator"})
-_EXACT = 3
-"""How often the exact law of one leaf is computed, on neighbours with ever larger changes."""
+_EXACT = 8
+"""On how many neighbours the exact law of one leaf is computed: each moves what it reads in another
+way, or how it differs is not known."""
 
 
 class Judgement(NamedTuple):
@@ -54,12 +55,12 @@ class Judgement(NamedTuple):
     Attributes:
         shift: of its noise, if the same answer came of shifted noise.
         outcome: the outcome of that run.
-        size: how far what it reads moved, if its law is still to be computed.
+        moves: how what it reads moved, if it did and its law is still to be computed.
     """
 
     shift: Shift | None = None
     outcome: Any = None
-    size: int = 0
+    moves: str = ""
 
 
 _NOTHING = Judgement()
@@ -71,7 +72,7 @@ class Judged:
     def __init__(self, recording: Recording, findings: Findings) -> None:
         self._recording, self._findings = recording, findings
         self._plain: set[int] = set()
-        self._largest: dict[int, tuple[int, int]] = {}
+        self._computed: dict[int, list[str]] = {}
         self._claims: dict[int, list[tuple[Any, str, Loss]]] = {}
         named_blocks = ((path, each.neighbours) for path, each in _compositors(recording))
         self._blocks = [(at, level) for at, level in named_blocks if isinstance(level, BlockLevel)]
@@ -97,8 +98,8 @@ class Judged:
             if differs is not None:
                 note(*_about(leaf), "outcome", float("inf"), True, differs)
             return _NOTHING
-        size, moved = _moved(leaf.readings, readings)
-        if differs is None and not size:
+        moves, moved = _moved(leaf.readings, readings)
+        if differs is None and not moves:
             return _NOTHING
         if leaf.measures:
             if id(leaf) in self._plain and differs is None:
@@ -117,10 +118,10 @@ class Judged:
                 note(*_about(leaf), "noise", float("inf"), True, text)
                 return _NOTHING
             if is_own(leaf.mechanism):
-                self.law(leaf, state, size, differs, distance, note)
+                self.law(leaf, state, moves, differs, distance, note)
                 return _NOTHING
         if is_own(leaf.mechanism):  # its law is compared when all of it was held
-            return Judgement(None, None, size)
+            return Judgement(None, None, moves)
         if differs is not None:
             note(*_about(leaf), "outcome", float("inf"), True, differs)
         return _NOTHING
@@ -143,25 +144,28 @@ class Judged:
         self,
         start: Leaf,
         rows: Any,
-        size: int,
+        moves: str,
         differs: str | None,
         distance: Distance,
         note: Note,
         queries: Sequence[Query] = (),
     ) -> None:
-        """Compute the exact law of a mechanism of the user's own, if more differs than before.
+        """Compute the exact law of a mechanism of the user's own, if it differs in a new way.
 
         Args:
             start: the leaf that started it.
             rows: its data on the neighbour.
-            size: how far what it reads moved.
+            moves: how what it reads moved.
             queries: what it was asked.
         """
         name, path = _about(start)
-        known = self._largest.get(id(start), (-1, 0))
-        if known[1] >= _EXACT or not (size > known[0] or (differs is not None and not size)):
+        known = self._computed.setdefault(id(start), [])
+        if differs is None and moves in known:
             return
-        self._largest[id(start)] = max(size, known[0]), known[1] + 1
+        if len(known) >= _EXACT:
+            self._findings.leave_out(name, f"its exact law is compared on {_EXACT} neighbours only")
+            return
+        known.append(moves)
         if any(isinstance(each, Update) for each in queries):
             self._findings.leave_out(name, "it is a mechanism of your own that takes batches")
             return
@@ -246,19 +250,21 @@ def _about(leaf: Leaf) -> tuple[str, Any]:
     return named(what), leaf.path
 
 
-def _moved(before: Sequence[Reading], after: Sequence[Reading]) -> tuple[int, list[int] | None]:
-    """How far what is read moved, and the moves of all entries if it is one statistic."""
-    size, moves = 0, None
-    for one, other in zip(before, after, strict=False):
+def _moved(before: Sequence[Reading], after: Sequence[Reading]) -> tuple[str, list[int] | None]:
+    """How what is read moved, and the moves of all entries if it is one statistic."""
+    said, moves = list[str](), None
+    for place, (one, other) in enumerate(zip(before, after, strict=False)):
         if isinstance(one.value, Failure) or isinstance(other.value, Failure):
             continue
         if isinstance(one.value, CountedKeys):
-            size += one.value.counts != other.value.counts
+            if one.value.counts != other.value.counts:
+                said.append(f"{place}: {sorted(map(repr, other.value.counts.items()))}")
             continue
-        size += sum(map(abs, moved_entries(one.value, other.value)))
+        if moved_entries(one.value, other.value):
+            said.append(f"{place}: {all_moves(one.value, other.value)}")
         if len(before) == 1 and not isinstance(one.what, Bit):
             moves = all_moves(one.value, other.value)
-    return size, moves
+    return "; ".join(said), moves
 
 
 def _answers_the_same(leaf: Leaf, state: Any, memory: dict[Any, Any]) -> bool:

@@ -169,6 +169,35 @@ def test_the_law_of_a_mechanism_that_is_asked(odds: str, holds: bool) -> None:
 
 
 @attrs.frozen
+class Crowded(Measurement[Any]):
+    """Says whether there are many records: with fair noise up to as many as there are."""
+
+    most: int
+
+    def loss(self, d_in: int) -> PureDP:
+        return PureDP(d_in)
+
+    def release(self, dataset: Any, coins: Any = SYSTEM) -> bool:
+        count, toss = Statistic(len, l1=1, l2=1)(dataset), coins.draw(Bernoulli("1/2"))
+        return count > self.most or bool(toss)
+
+
+def test_a_law_is_compared_in_both_directions() -> None:
+    """A removed record, which moves the count as far and changes nothing, is tried first."""
+    table = Queryable(FiltCon(PureDP(9)), AGES)
+    table.launch(Crowded(len(AGES)))
+    report = on_neighbours(table, [AGES[:-1], [*AGES, 31]])
+    assert not report.holds, report
+
+
+def test_it_is_said_on_how_many_neighbours_a_law_is_compared() -> None:
+    table = Queryable(FiltCon(PureDP(9)), AGES)
+    table.launch(Crowded(len(AGES) + 99))
+    report = on_neighbours(table, [[*AGES, *[31] * more] for more in range(1, 12)])
+    assert "neighbours only" in report.unchecked["Crowded"]
+
+
+@attrs.frozen
 class Wide(InteractiveMechanism[Any]):
     """Answers a number with noise to each question: too many outcomes for an exact law."""
 

@@ -6,7 +6,12 @@ from queryable.audit import NeighbourReport, on_neighbours
 from tests.audit.neighbours.analyses import ANALYSES
 from tests.audit.neighbours.seeded import SEEDS
 
-NEIGHBOURS = {"units": 12, "found": 12, "in_a_file": 24}  # those of tables take longest
+NEIGHBOURS = {
+    "counts": 80,
+    "units": 12,
+    "found": 12,
+    "in_a_file": 24,
+}  # those of tables take longest
 
 
 def checked(name: str) -> NeighbourReport:

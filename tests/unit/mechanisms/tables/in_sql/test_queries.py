@@ -15,7 +15,7 @@ from mechanisms import Keys, Table, column, when
 from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
 from mechanisms.tables.in_sql.planning import planned
 from mechanisms.tables.in_sql.refusals import SqlError
-from queryable import ZCDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
+from queryable import GDP, ZCDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
 from queryable.errors import QueryError
 from tests.unit.mechanisms.tables.in_sql.random_queries import (
     DECLARED,
@@ -428,6 +428,15 @@ def test_a_statistic_that_is_refused_costs_no_keys(wrong: str) -> None:
     assert table.privacy_loss() == ApproxZCDP(0, 0)
 
 
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
+def test_dates_between_bounds_that_are_times(unit: str) -> None:
+    first, last = datetime(2024, 1, 1, 8), datetime(2024, 3, 31, 9)  # noqa: DTZ001
+    times = pytest.importorskip("pyarrow").table({"t": [first, last]})
+    table = handle(Table(times, declared={"t": {"lower": first, "upper": last}}))
+    text = f"SELECT DATE_TRUNC('{unit}', t) AS g, COUNT(*) AS n FROM v GROUP BY g"
+    assert sum(table.sql(text, loss=_NO_NOISE)["n"]) == 2
+
+
 def test_a_query_with_a_name_is_answered_once() -> None:
     table = Queryable(FiltCon(ZCDP(1)), tables()[0])
     first = table.sql("SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/9"), name="rows")
@@ -441,6 +450,16 @@ def test_what_a_budget_does_not_pay_for_is_refused() -> None:
     with pytest.raises(QueryRefusedError):
         table.sql("SELECT COUNT(*), SUM(k) FROM v", loss=PureDP(1))
     assert table.privacy_loss() == PureDP(0)
+
+
+@pytest.mark.parametrize("kind", [PureDP, ZCDP, GDP])
+@pytest.mark.parametrize("numbers_", ["COUNT(*), SUM(k)", "COUNT(*), MEDIAN(k)"])
+def test_a_budget_that_pays_for_a_part_of_a_query_is_not_charged(kind: Any, numbers_: str) -> None:
+    table = Queryable(FiltCon(kind("3/4")), tables()[0])
+    with pytest.raises(QueryRefusedError, match="all statistics"):
+        table.sql(f"SELECT {numbers_} FROM v", loss=kind(1))
+    assert table.privacy_loss() == kind(0)
+    assert len(table.sql(f"SELECT {numbers_} FROM v", loss=kind("3/4")).released) == 2
 
 
 @pytest.mark.parametrize(
