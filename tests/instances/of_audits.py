@@ -5,7 +5,7 @@ from typing import Any
 
 import queryable.audit
 from composition import FiltCon
-from queryable import PureDP, Update
+from queryable import PureDP, Queryable, Update
 from queryable.audit import view_law
 from queryable.audit.views.strategies import StrategyNode
 from tests.instances.functions import RESPONSE, nothing
@@ -21,6 +21,12 @@ AUDITS: dict[str, dict[str, Any]] = {
     "EnumeratedCoins": {"script": []},
     "HockeyStick": {"epsilon": 1},
     "MaxDivergence": {},
+    "NeighbourReport": {
+        **dict.fromkeys(("neighbours", "messages", "steps", "leaves", "readings", "renewed"), 1),
+        "worst": (),
+        "broken": (),
+        "unchecked": {},
+    },
     "Pair": {"under_x": Update([1]), "under_x_prime": Update([])},
     "Renyi": {"alpha": 2},
     "Strategy": {"root": StrategyNode()},
@@ -44,8 +50,15 @@ AUDITS: dict[str, dict[str, Any]] = {
     "every_outcome": {"run": lambda coins: 1, "limit": 100},
     "hashable": {"value": None},
     "hockey_stick": {"p": law(True), "q": law(False), "epsilon": 1},
+    "keep_batches": {"queryable": Queryable(FiltCon(PureDP(1)), [1])},
     "least_epsilon": {"p": law(True), "q": law(False), "delta": Fraction(1, 10)},
     "max_divergence": {"p": law(True), "q": law(False)},
+    "on_neighbours": {
+        "queryable": Queryable(FiltCon(PureDP(1)), [1]),
+        "neighbours": 2,
+        "d_in": 1,
+        "seed": 0,
+    },
     "privacy_profile": {"p": law(True), "q": law(False), "epsilons": [1]},
     "push_forward": {"law": law(True), "function": repr},
     "renyi_divergence": {"p": law(True), "q": law(False), "alpha": 2},

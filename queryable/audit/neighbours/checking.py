@@ -54,6 +54,7 @@ def on_neighbours(
         seed: of the neighbours that are made, and of noise that is not kept.
 
     Raises:
+        TypeError, ValueError: an argument is wrong.
         HandleError: it is an analyst's queryable, or that of a child; or its data have grown and
             the batches were not kept (`keep_batches`), or cannot be read as they were.
         TypeError: no neighbours can be made of data of this form.
@@ -84,6 +85,10 @@ def on_neighbours(
     return NeighbourReport.of(findings, neighbours=tried, messages=count, renewed=renewed)
 
 
+MOST_NEIGHBOURS, MOST_DIFFERENT = 10**6, 1_000
+"""How many neighbours are tried in one call, and in how many records one may differ."""
+
+
 def _parts(recording: Recording) -> Iterator[tuple[int, Any]]:
     """The data of the start and of each batch, with the places of their messages."""
     course = recording.course
@@ -99,9 +104,11 @@ def _tried(
     recording: Recording, neighbours: int | Iterable[Any], d_in: int, seed: int
 ) -> Iterator[Tried]:
     """What differs, how far, the data of the start, and the messages that differ."""
-    at_least_one(d_in, "d_in")
+    if not at_least_one(d_in, "d_in") <= MOST_DIFFERENT:
+        raise ValueError(f"d_in is {quoted(d_in)}; it should be at most {MOST_DIFFERENT}")
     if not isinstance(neighbours, int) or isinstance(neighbours, bool):
-        if isinstance(neighbours, bool) or not isinstance(neighbours, Iterable):
+        wrong = isinstance(neighbours, bool | str | bytes)
+        if wrong or not isinstance(neighbours, Iterable):
             raise TypeError(
                 f"neighbours is {quoted(neighbours)}; it should be how many, or a list of data sets"
             )
@@ -109,6 +116,8 @@ def _tried(
             yield _one(recording, 0, _neighbour(recording.course.dataset, each), d_in)
         return
     number, parts, unit = natural(neighbours, "neighbours"), [*_parts(recording)], None
+    if not number <= MOST_NEIGHBOURS:
+        raise ValueError(f"neighbours is {quoted(number)}; it should be at most {MOST_NEIGHBOURS}")
     if len(parts) > 1 and (unit := unit_column(recording)) is not None and d_in == 1:
         for example, data in islice(without_units(parts, unit), number):
             number -= 1
@@ -141,6 +150,11 @@ def _neighbour(dataset: Any, given: Any) -> Neighbour:
     """A data set as a neighbour."""
     if isinstance(given, Neighbour):
         return given
+    if not isinstance(given, type(dataset)):
+        raise TypeError(
+            f"neighbours has {quoted(type(given))}; each should be of the form of the data, "
+            f"{quoted(type(dataset))}"
+        )
     try:
         longer = count_records(given) - count_records(dataset)
     except (TypeError, ValueError):
