@@ -357,7 +357,8 @@ def _told(command: Callable[..., str]) -> Callable[..., None]:
         except (InteractiveError, OSError, ValueError) as error:
             sys.stderr.write(f"{error}\n")
             raise typer.Exit(1) from None
-        typer.echo(text)
+        if text:
+            typer.echo(text)
 
     return told
 
@@ -426,6 +427,7 @@ def application() -> Any:
         _told(feed)(configuration, dataset, given, block, close, id, encoding)
 
     app.command("sql")(_told(_sql))
+    app.command("mcp")(_told(_mcp))
     _add_server(app)
     ledger.command()(_told(show))
     ledger.command()(_told(export))
@@ -458,6 +460,19 @@ def _sql(
         from curator.client.in_sql import sql
 
         return sql(url, text, token, within, confidence, zcdp, epsilon, delta, gdp, form)
+
+
+def _mcp(url: str, token: str = "") -> str:
+    """Let an agent ask, by the Model Context Protocol, on standard input and output.
+
+    URL is as for connect, such as unix:clinic/curator.sock, and --token the file of an analyst's
+    token. The agent's program starts this command; docs/agents.md says how.
+    """
+    with _extra("agents need the SDK of the protocol: pip install '.[mcp]' in a checkout"):
+        from curator.agents.serving import serve as run
+
+        run(url, token)
+    return ""
 
 
 def _add_server(app: Any) -> None:

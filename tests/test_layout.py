@@ -36,6 +36,7 @@ EXTRAS = {
     "duckdb",
     "ibis",
     "matplotlib",
+    "mcp",
     "openpyxl",
     "psycopg",
     "sqlglot",
@@ -112,7 +113,7 @@ FLOORS = {
         "curator": (
             "fingerprints keys ledgers lost anchors codec arguments moorings wire access logs "
             "identities leases verification views closing replaying root verify settings service "
-            "owner reports client dbapi commands"
+            "owner reports client dbapi agents commands"
         ),
         "curator.service": "services workers web pages routes answering openapi serve",
     }.items()

@@ -2,8 +2,8 @@
 
 Responsible for reading and checking the file, and for opening a data set as it says. Relative paths
 start at the folder of the file. Nothing is opened, and no data are read, until a data set is. The
-keys `listen`, `page`, `tls`, `tick`, `deadline`, `steps` and `growth` are for a server; they are
-checked here.
+keys `listen`, `page`, `tls`, `tick`, `deadline`, `steps`, `growth` and `per_hour` are for a server;
+they are checked here.
 """
 
 import os
@@ -256,6 +256,7 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             "deadline": seconds,
             "steps": natural_number,
             "growth": natural_number,
+            "per_hour": natural_number,
             "lease": lambda value: lease_of(seconds(value)),
             "report": mapping,
             "datasets": mapping,
@@ -279,7 +280,8 @@ def read_configuration(path: str | os.PathLike[str]) -> Configuration:
             f'page is "{page}", which other machines reach: add [tls] with certificate and key, '
             'or show it on "127.0.0.1:PORT"'
         )
-    times = {name: given.pop(name, None) for name in ("tick", "deadline", "steps", "growth")}
+    of_all = ("tick", "deadline", "steps", "growth", "per_hour")
+    times = {name: given.pop(name, None) for name in of_all}
     datasets = whole.inner("datasets") if "datasets" in given else whole
     given["datasets"] = {
         name: dataset_of(datasets.inner(name), name, folder, {"key": given["key"], **times})

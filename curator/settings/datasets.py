@@ -70,6 +70,7 @@ class Dataset:
     deadline: Fraction | None
     steps: int | None = None
     growth: int | None = None
+    per_hour: int | None = None
     choose_rows: str = AT_OPENING
     batches: Path | None = None
 
@@ -168,6 +169,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             "deadline": seconds,
             "steps": natural_number,
             "growth": natural_number,
+            "per_hour": natural_number,
             "batches": lambda value: folder / text(value),
             "choose_rows": one_name(AT_OPENING, "at the first question"),
             "temp_directory": lambda value: folder / text(value),

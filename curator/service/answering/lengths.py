@@ -36,10 +36,12 @@ class MessageLimits:
     Attributes:
         steps: of about a microsecond.
         growth: how many times its own bytes a message may add to the ledger.
+        per_hour: how many questions an analyst may ask within an hour; None for any number.
     """
 
     steps: int = 2_000_000
     growth: int = 100
+    per_hour: int | None = None
 
 
 @attrs.frozen

@@ -22,6 +22,7 @@ from curator.logs.journal import LedgerJournal
 from curator.logs.requests import Answered, RequestKey
 from curator.service.answering.feeding import Feeder, WrongOrderError
 from curator.service.answering.heads import Heads
+from curator.service.answering.hourly import HourlyLimit
 from curator.service.answering.lengths import MessageLimits, require_short
 from curator.service.answering.places import matched, require_names
 from curator.service.answering.reading import Kept, RootReader
@@ -141,7 +142,7 @@ class LocalService:
         self._queries = queries_of(codec)
         self._owners = queries_of(codec)  # remembers what would take an analyst too long
         self._tick, self._deadline, self._on_fault = tick, deadline, on_fault
-        self._allowed = allowed
+        self._allowed, self._hourly = allowed, HourlyLimit(allowed.per_hour)
         self._lock = threading.Lock()
         self._reader = RootReader(root, codec, journal.requests.time_of)
         self.feeder = Feeder(root, journal, self._owners, batches)
@@ -226,6 +227,7 @@ class LocalService:
                 sent = self._read(token, path, message, body)
                 if known is not None:
                     return self._asked(sent, known)
+                self._hourly.require(token, sent.query)
             except QueryError as error:
                 return self._wrong(token, error)
             return self._ask(sent, request)

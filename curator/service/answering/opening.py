@@ -85,21 +85,27 @@ def opened(
         release(handle)
         table.close()
 
-    about = about_of(table, configuration.datasets[name].budget.d_in)
+    dataset = configuration.datasets[name]
+    about = about_of(table, dataset.budget.d_in, dataset.per_hour)
     return Opened(service, about, close)
 
 
 def allowed_by(dataset: Dataset) -> MessageLimits:
     """What one message of an analyst may take, as the owner says."""
-    stated = {"steps": dataset.steps, "growth": dataset.growth}
+    stated = {
+        "steps": dataset.steps,
+        "growth": dataset.growth,
+        "per_hour": dataset.per_hour,
+    }
     return MessageLimits(**{name: value for name, value in stated.items() if value is not None})
 
 
-def about_of(table: Table, d_in: Any) -> dict[str, Any]:
+def about_of(table: Table, d_in: Any, per_hour: int | None = None) -> dict[str, Any]:
     """What is public about a table, as values of JSON: no rows, and no number of rows."""
     neighbours = "add-or-remove" if d_in == 1 else "substitute"
     return {
         "neighbours": neighbours,
+        **({} if per_hour is None else {"per_hour": per_hour}),
         **outlines.about_of(table.columns, table.unit, table.declared),
     }
 

@@ -26,12 +26,14 @@ class SqlAnswer:
         rows: a tuple of the values of each row; None is NULL.
         confidence: that of the intervals.
         released: the answers that the numbers were computed from.
+        found: the columns of keys that were found in the data, which whoever wrote the data wrote.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     confidence: Fraction
     released: tuple[Released, ...]
+    found: tuple[str, ...] = ()
     _keys: frozenset[int] = frozenset()
 
     def __len__(self) -> int:

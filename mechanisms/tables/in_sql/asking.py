@@ -200,7 +200,15 @@ def _answer(
         shown.append(tuple(row))
     wide = [1 if each.tree is None else 3 for each in query.outputs]
     of_keys = frozenset(sum(wide[:place]) for place, width in enumerate(wide) if width == 1)
-    return SqlAnswer(columns_of(query.outputs), tuple(shown), level, tuple(answered), of_keys)
+    return SqlAnswer(
+        columns_of(query.outputs), tuple(shown), level, tuple(answered), _found(query), of_keys
+    )
+
+
+def _found(query: SqlQuery) -> tuple[str, ...]:
+    """The columns of keys that were found in the data."""
+    keys = [each for each in query.outputs if each.tree is None]
+    return tuple(each.name for each in keys if query.keys[each.key].groups is None)
 
 
 def _sorted(rows: list[int], values: list[Any], ordering: Any) -> list[int]:

@@ -115,8 +115,10 @@ def _accuracy(
         cost = cost_of(statistic, stated, within=aim["within"], confidence=level)
         return Fraction(aim["within"]), cost
     given = aim.get("loss")
-    width = None if given is None else least_within(statistic, stated, level, given)
-    return width, given
+    if given is None:
+        return None, None
+    charged = cost_of(statistic, stated, loss=given)  # in the budget's measure
+    return least_within(statistic, stated, level, charged), charged
 
 
 def _texts(query: SqlQuery) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from composition import FiltCon
+from composition import FiltCon, budget
 from mechanisms import Keys, Table, column, when
 from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
 from mechanisms.tables.in_sql.planning import planned
@@ -353,6 +353,14 @@ def test_explain_costs_nothing_and_says_what_the_query_would_cost() -> None:
     assert (high - low) / 2 == pytest.approx(float(width), rel=0.01)
 
 
+def test_explain_states_a_loss_of_another_measure_in_the_budgets() -> None:
+    table = Queryable(budget(epsilon=1, delta="1e-6"), tables()[1])
+    explained = table.sql("EXPLAIN SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/500"))
+    [(_, width, cost)] = explained.statistics
+    assert cost == ApproxZCDP("1/500", 0)
+    assert width > 0
+
+
 def test_equal_statistics_are_asked_once_and_share_the_loss() -> None:
     table = Queryable(FiltCon(ZCDP(1)), tables()[0])
     text = (
@@ -402,8 +410,6 @@ def test_parameters_are_constants_and_never_text() -> None:
 
 
 def test_keys_that_nobody_names_are_found_for_a_delta() -> None:
-    from composition import budget
-
     names = pytest.importorskip("pyarrow").table({"u": list(range(600)) * 2, "s": ["x", "y"] * 600})
     table = Queryable(budget(epsilon=30, delta="1e-5"), Table(names, privacy_unit="u", max_rows=2))
     with pytest.raises(SqlError, match="delta"):

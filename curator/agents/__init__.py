@@ -1,0 +1,5 @@
+"""Agents that ask a curator: a server of the Model Context Protocol, a client of protocol v1.
+
+- `tools`: what an agent can do, as functions of plain values.
+- `serving`: the server, by the official SDK (extra `mcp`).
+"""
