@@ -363,7 +363,11 @@ NO_CLAIM = {
     "advice.residues:more": "a count, by which nothing is charged",
     "advice.residues:times": "a count, by which nothing is charged",
     "advice.residues:_run": "a count, by which nothing is charged",
-    "advice.admission:greatest_count": "a place between two others, where a search looks next",
+    "advice.residues:mixed": "how many launches are added at once, which may be any number",
+    "advice.residues:_by_deltas": "a count, by which nothing is charged",
+    "advice.admission:before_refusal": "a place between two others, where a search looks next",
+    "advice.kinds:greatest_count": "a place between two others, where a search looks next",
+    "advice.planning:_crossing": "a place between two others, where a search looks next",
     "units // self.units": "a division without rest",
     "units // each": "a cost above the budget, which may be any such cost",
 }
