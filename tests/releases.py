@@ -35,6 +35,8 @@ EXTRAS = (
     "curator",
     "spark",
     "sign",
+    "sql",
+    "mcp",
 )
 """The extras that users install; "" is what everybody gets. Others are of this repository."""
 TESTED = (
