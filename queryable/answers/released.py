@@ -226,7 +226,7 @@ class Released(LabelledEstimate):
             return _same(self.estimate, other.estimate) and mine == theirs
         if isinstance(other, np.ndarray) or (np.ndim(self.estimate) and isinstance(other, Real)):
             raise TypeError("compare .estimate, or the ends of .interval(): there are several")
-        return bool(self.estimate == other)
+        return False if np.ndim(self.estimate) else bool(self.estimate == other)
 
     def __hash__(self) -> int:
         whole = np.ndim(self.estimate) or self.estimate != self.estimate

@@ -205,6 +205,12 @@ def test_several_numbers_are_not_compared_as_one(compare: Any) -> None:
         compare()
 
 
+@pytest.mark.parametrize("other", [None, "text", [1, 2], object()], ids=repr)
+def test_an_answer_equals_nothing_else(other: object) -> None:
+    assert TABLE not in [other]
+    assert other not in [TABLE, ONE]
+
+
 def test_equal_answers_are_equal() -> None:
     again = released(np.arange(6).reshape(2, 3), STATES, AGES, title="Count by state and age")
     assert (again == TABLE, hash(again) == hash(TABLE)) == (True, True)
