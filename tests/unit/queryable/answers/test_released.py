@@ -205,9 +205,9 @@ def test_several_numbers_are_not_compared_as_one(compare: Any) -> None:
         compare()
 
 
-@pytest.mark.parametrize("other", [None, "text", [1, 2], object()], ids=repr)
+@pytest.mark.parametrize("other", [None, "text", [1, 2], {}], ids=str)
 def test_an_answer_equals_nothing_else(other: object) -> None:
-    assert TABLE not in [other]
+    assert TABLE != other
     assert other not in [TABLE, ONE]
 
 
