@@ -207,7 +207,7 @@ def test_several_numbers_are_not_compared_as_one(compare: Any) -> None:
 
 @pytest.mark.parametrize("other", [None, "text", [1, 2], {}], ids=str)
 def test_an_answer_equals_nothing_else(other: object) -> None:
-    assert TABLE != other
+    assert other != TABLE
     assert other not in [TABLE, ONE]
 
 
