@@ -354,7 +354,7 @@ def _told(command: Callable[..., str]) -> Callable[..., None]:
     def told(*arguments: object, **named: object) -> None:
         try:
             text = command(*arguments, **named)
-        except (InteractiveError, OSError, ValueError) as error:
+        except (InteractiveError, OSError, ValueError, ModuleNotFoundError) as error:
             sys.stderr.write(f"{error}\n")
             raise typer.Exit(1) from None
         if text:
@@ -366,6 +366,9 @@ def _told(command: Callable[..., str]) -> Callable[..., None]:
 def application() -> Any:
     """The command line as a function."""
     import typer
+
+    from curator.agents.serving import mcp
+    from curator.client.in_sql import sql
 
     app = typer.Typer(
         help="Private data sets with budgets on disk, and their analysts.",
@@ -426,53 +429,14 @@ def application() -> Any:
         given = Path(file) if file else None
         _told(feed)(configuration, dataset, given, block, close, id, encoding)
 
-    app.command("sql")(_told(_sql))
-    app.command("mcp")(_told(_mcp))
+    app.command("sql")(_told(sql))
+    app.command("mcp")(_told(mcp))
     _add_server(app)
     ledger.command()(_told(show))
     ledger.command()(_told(export))
     ledger.command("verify")(_told(check))
     app.add_typer(ledger, name="ledger")
     return app
-
-
-def _sql(
-    url: str,
-    text: str,
-    token: str = "",
-    within: str = "",
-    confidence: str = "",
-    zcdp: str = "",
-    epsilon: str = "",
-    delta: str = "",
-    gdp: str = "",
-    form: str = "",
-) -> str:
-    """Ask a curator a query in SQL, such as "SELECT COUNT(*) AS n FROM visits" --within 100.
-
-    TEXT is the query, or - to read it from standard input; URL is as for connect, such as
-    unix:clinic/curator.sock, and --token the file of a token. Give either how accurate the number
-    should be, --within, or what the query may cost: --zcdp 1/500, or --epsilon, with or without
-    --delta, or --gdp. A query that begins with EXPLAIN costs nothing, and one that was asked before
-    is answered again for nothing. --form is csv or json; by default a table.
-    """
-    with _extra("SQL needs sqlglot: pip install '.[sql]' in a checkout"):
-        from curator.client.in_sql import sql
-
-        return sql(url, text, token, within, confidence, zcdp, epsilon, delta, gdp, form)
-
-
-def _mcp(url: str, token: str = "") -> str:
-    """Let an agent ask, by the Model Context Protocol, on standard input and output.
-
-    URL is as for connect, such as unix:clinic/curator.sock, and --token the file of an analyst's
-    token. The agent's program starts this command; docs/agents.md says how.
-    """
-    with _extra("agents need the SDK of the protocol: pip install '.[mcp]' in a checkout"):
-        from curator.agents.serving import serve as run
-
-        run(url, token)
-    return ""
 
 
 def _add_server(app: Any) -> None:

@@ -20,7 +20,10 @@ def server_of(tools: AgentTools) -> Any:
     Raises:
         ModuleNotFoundError: the extra mcp is missing.
     """
-    from mcp.server.mcpserver import MCPServer
+    try:
+        from mcp.server.mcpserver import MCPServer
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("agents need the extra mcp: pip install '.[mcp]'") from error
 
     server = MCPServer("curator", instructions=INSTRUCTIONS, log_level="ERROR")
 
@@ -84,13 +87,13 @@ def _short(run: Any, *texts: str, **more: str | None) -> dict[str, Any]:
     return found
 
 
-def serve(url: str, token: str = "") -> None:
-    """Serve the tools of one token until standard input ends.
+def mcp(url: str, token: str = "") -> str:
+    """Let an agent ask, by the Model Context Protocol, on standard input and output.
 
-    Args:
-        url: as for `curator.connect`.
-        token: the file of the token; none on the owner's own socket.
+    URL is as for connect, such as unix:clinic/curator.sock, and --token the file of an analyst's
+    token. The agent's program starts this command; docs/agents.md says how.
     """
     given = Path(token).read_text(encoding="utf-8").strip() if token else None
     with connect(url, given) as connection:
         server_of(AgentTools(connection)).run("stdio")
+    return ""

@@ -73,7 +73,14 @@ def sql(
     gdp: str = "",
     form: str = "",
 ) -> str:
-    """What the command `curator sql` prints; see there."""
+    """Ask a curator a query in SQL, such as "SELECT COUNT(*) AS n FROM visits" --within 100.
+
+    TEXT is the query, or - to read it from standard input; URL is as for connect, such as
+    unix:clinic/curator.sock, and --token the file of a token. Give either how accurate the number
+    should be, --within, or what the query may cost: --zcdp 1/500, or --epsilon, with or without
+    --delta, or --gdp. A query that begins with EXPLAIN costs nothing, and one that was asked before
+    is answered again for nothing. --form is csv or json; by default a table.
+    """
     query = sys.stdin.read() if text == "-" else text
     given = Path(token).read_text(encoding="utf-8").strip() if token else None
     how: dict[str, Any] = {
