@@ -107,8 +107,7 @@ def _tried(
     if not at_least_one(d_in, "d_in") <= MOST_DIFFERENT:
         raise ValueError(f"d_in is {quoted(d_in)}; it should be at most {MOST_DIFFERENT}")
     if not isinstance(neighbours, int) or isinstance(neighbours, bool):
-        wrong = isinstance(neighbours, bool | str | bytes)
-        if wrong or not isinstance(neighbours, Iterable):
+        if isinstance(neighbours, bool | str | bytes) or not _is_iterable(neighbours):
             raise TypeError(
                 f"neighbours is {quoted(neighbours)}; it should be how many, or a list of data sets"
             )
@@ -144,6 +143,14 @@ def _one(recording: Recording, place: int, each: Neighbour, d_in: int) -> Tried:
     way = (each.added > 0) - (each.removed > 0)
     example = Example(each.removed, each.added, each.reason, each.difference)
     return example, Distance(d_in, way), *_with(recording, {place: each.data})
+
+
+def _is_iterable(value: Any) -> bool:
+    try:
+        iter(value)
+    except TypeError:  # also of an array without dimensions
+        return False
+    return True
 
 
 def _neighbour(dataset: Any, given: Any) -> Neighbour:
