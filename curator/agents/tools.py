@@ -16,7 +16,7 @@ from typing import Any
 from curator.client.connecting import Connection
 from curator.client.in_sql import handle_for, name_of
 from mechanisms.tables.in_sql.answers import SqlAnswer
-from queryable.errors import InteractiveError, MechanismFault
+from queryable.errors import InteractiveError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.wording.quoting import quoted
 
@@ -73,8 +73,6 @@ class AgentTools:
         try:
             with self._lock:
                 return run()
-        except MechanismFault as fault:
-            return {"error": str(fault), "charged": "the charge stays"}
         except (InteractiveError, TypeError, ValueError, KeyError, ArithmeticError) as error:
             return {"error": str(error.args[0] if error.args else error), "charged": "nothing"}
 
@@ -129,7 +127,10 @@ class AgentTools:
     def _asked(self, query: str, how: Mapping[str, Any]) -> dict[str, Any]:
         aims, handle = _aims(how), handle_for(self._connection, _text(query))
         before = handle.privacy_loss()
-        answer = handle.sql(query, name=name_of(query, (), aims), **aims)
+        try:
+            answer = handle.sql(query, name=name_of(query, (), aims), **aims)
+        except InteractiveError as error:
+            return {"error": str(error), "charged": _charged(handle, before)}
         if not isinstance(answer, SqlAnswer):
             return {"explanation": str(answer), "charged": "nothing"}
         spent = handle.privacy_loss()
@@ -168,6 +169,15 @@ class AgentTools:
             ],
             "charged": "nothing",
         }
+
+
+def _charged(handle: Any, before: Any) -> str:
+    """Whether a question that was not answered was charged; a part of it may be."""
+    try:
+        spent = handle.privacy_loss()
+    except InteractiveError:
+        return "not known: ask the same again, it is charged once at most"
+    return "nothing" if spent == before else "yes, or a part of it; what was paid for is kept"
 
 
 def _name(value: Any) -> str:

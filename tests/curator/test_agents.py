@@ -41,7 +41,7 @@ def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, 
     lines = [f"{n},{n % 90},{('Graz', 'Lyon')[n % 2]},{INJECTED}" for n in range(600)]
     (stated.parent / "visits.csv").write_text("\n".join(["patient,age,clinic,note", *lines]) + "\n")
     with served(stated) as running:
-        for name in ("ada", "eve", "bob"):
+        for name in ("ada", "eve", "bob", "kim"):
             text = orders.add_analyst(stated, name).split()[-1]
             orders.grant(stated, "visits", name, zcdp="1/5", delta="1e-6")
             (stated.parent / name).write_text(text)
@@ -166,6 +166,23 @@ def test_an_adversarial_transcript_changes_nothing_but_what_was_paid_for(curator
     paid = spent(curator, "eve")
     assert paid.parts[0] <= Fraction(3, 40)
     assert paid.parts[0] > Fraction(1, 40)
+
+
+def test_an_error_says_whether_a_part_was_charged(curator: Any) -> None:
+    """Of two numbers the first fits into the grant, and the second does not."""
+
+    async def talk(client: Any) -> None:
+        query = "SELECT COUNT(*) AS n, SUM(age) AS a FROM visits"
+        told = await call(client, "ask", query=query, zcdp="1/4")
+        assert "other statistics of the query were answered and charged" in told["error"]
+        assert "nothing was" not in told["error"]
+        assert told["charged"].startswith("yes")
+        again = await call(client, "ask", query=query, zcdp="1/4")
+        assert again["charged"] == "nothing"
+
+    nothing = spent(curator, "kim")
+    held(curator, "kim", talk)
+    assert spent(curator, "kim") != nothing
 
 
 def test_the_owner_limits_questions_an_hour(curator: Any) -> None:

@@ -26,6 +26,10 @@ from queryable.losses import GDP, ZCDP, ApproxZCDP, Loss, PureDP
 from queryable.messages import Failed, Halted, MeasureQuery, Refused
 
 _USUAL = Fraction(19, 20)
+_IN_PART = (
+    "other statistics of the query were answered and charged. Under its name the same query costs "
+    "only what is missing, once that fits"
+)
 
 
 def asked(
@@ -70,7 +74,9 @@ def asked(
             return SqlAnswer(columns_of(query.outputs), (), level, (found,))
     if not query.aggregates:
         return _answer(query, (found,), (), level)
-    released = _released(query, query.statistics(found), handle, aims, level, name, blocks)
+    released = _released(
+        query, query.statistics(found), handle, aims, level, name, blocks, finds=keys is not None
+    )
     return _answer(query, released, released, level)
 
 
@@ -129,8 +135,14 @@ def _released(
     level: Fraction,
     name: str | None,
     blocks: Any,
+    *,
+    finds: bool,
 ) -> list[Released]:
-    """The answers of all statistics; those with equal aims in one message, in one scan."""
+    """The answers of all statistics; those with equal aims in one message, in one scan.
+
+    Args:
+        finds: whether keys were found and paid for before.
+    """
     released: dict[int, Released] = {}
     for aim, places_ in _alike(query, aims):
         chosen = [statistics[place] for place in places_]
@@ -138,15 +150,22 @@ def _released(
         quantiles = query.aggregates[places_[0]].chooses
         asked_for = dict(aim) | ({"confidence": level} if quantiles or "within" in aim else {})
         outcomes = handle.release_many(chosen, **asked_for, names=names, blocks=blocks)
+        in_part = finds or bool(released) or any(isinstance(each, Released) for each in outcomes)
         for place, outcome in zip(places_, outcomes, strict=True):
-            released[place] = _delivered(outcome)
+            released[place] = _delivered(outcome, in_part=in_part)
     return [released[place] for place in range(len(statistics))]
 
 
-def _delivered(outcome: Any) -> Released:
+def _delivered(outcome: Any, *, in_part: bool) -> Released:
+    """An answer; raises if there is none.
+
+    Args:
+        in_part: whether other statistics of the query were answered.
+    """
     match outcome:
         case Refused(reason, requested, spent, remaining, instead):
-            raise QueryRefusedError(reason, requested, spent, remaining, instead)
+            text = _IN_PART if in_part else instead
+            raise QueryRefusedError(reason, requested, spent, remaining, text)
         case Halted(reason):
             raise QueryRefusedError(reason)
         case Failed():

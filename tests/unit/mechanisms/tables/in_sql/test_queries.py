@@ -446,6 +446,16 @@ def test_dates_between_bounds_that_are_times(unit: str) -> None:
     assert sum(table.sql(text, loss=_NO_NOISE)["n"]) == 2
 
 
+def test_a_refusal_after_keys_were_paid_for_says_so() -> None:
+    names = pytest.importorskip("pyarrow").table({"u": list(range(600)), "s": ["x", "y"] * 300})
+    table = Queryable(budget(epsilon=30, delta="1e-5"), Table(names, privacy_unit="u", max_rows=2))
+    rho, delta = table.remaining().parts
+    loss = ApproxZCDP(rho * 3 / 2, delta / 2)
+    with pytest.raises(QueryRefusedError, match="were answered and charged"):
+        table.sql("SELECT s, COUNT(*) AS n FROM t GROUP BY s", loss=loss, name="again")
+    assert len(table.ledger()) == 2
+
+
 def test_a_query_with_a_name_is_answered_once() -> None:
     table = Queryable(FiltCon(ZCDP(1)), tables()[0])
     first = table.sql("SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/9"), name="rows")
