@@ -6,8 +6,9 @@ Only `Queryable.release` reads data, after it has charged.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from itertools import product
+from operator import add
 from typing import Any
 
 from mechanisms.tables.in_sql.answers import SqlAnswer
@@ -62,28 +63,68 @@ def asked(
     if query.explains:
         return explained(query, keys, handle, within, loss, level)
     aims = shares(query, keys is not None, within, loss)
-    if name is None and loss is not None and len(aims) > 1:
-        _require_left(handle, loss, blocks)
+    names = _names(name, len(aims), finds=keys is not None)
+    if len(aims) > 1:
+        _require_left(handle, _costs(query, keys, handle, aims, level), names, blocks)
     found: Any = None
     if keys is not None:
-        _require_releasable(query, handle, aims[1:], level)
-        called = None if name is None else f"{name}: keys"
-        found = handle.release(keys, **aims[0], name=called, blocks=blocks)
-        aims = aims[1:]
+        found = handle.release(keys, **aims[0], name=names[0], blocks=blocks)
+        aims, names = aims[1:], names[1:]
         if not found.axes[0].values:
             return SqlAnswer(columns_of(query.outputs), (), level, (found,))
     if not query.aggregates:
         return _answer(query, (found,), (), level)
     released = _released(
-        query, query.statistics(found), handle, aims, level, name, blocks, finds=keys is not None
+        query, query.statistics(found), handle, aims, level, names, blocks, finds=keys is not None
     )
     return _answer(query, released, released, level)
 
 
-def _require_left(handle: Any, loss: Loss, blocks: Any) -> None:
-    """Check that all shares of a loss are left, before the first is paid for.
+def _names(name: str | None, count: int, *, finds: bool) -> list[str | None]:
+    """The names of the releases of a query that has a name: first of keys, if they are found."""
+    if name is None:
+        return [None] * count
+    places = [f"{name}: {place}" for place in range(count - finds)]
+    return [*([f"{name}: keys"] if finds else []), *places]
 
-    Where shares add up to the loss, that is. Under a name some may have been paid for before.
+
+def _costs(
+    query: SqlQuery,
+    keys: DiscoveredKeys | None,
+    handle: Any,
+    aims: Sequence[Mapping[str, Any]],
+    level: Fraction,
+) -> list[Loss]:
+    """What each release of a query will be charged. Nothing is read or charged.
+
+    Raises:
+        SqlError: a statistic cannot be released at its price.
+    """
+    stated = handle.ask(MeasureQuery())
+    asked_for = query.statistics() if keys is None else [keys, *query.ungrouped()]
+    chooses = [each.chooses for each in query.aggregates]
+    if keys is not None:
+        chooses.insert(0, False)
+    costs = []
+    for statistic, aim, quantile in zip(asked_for, aims, chooses, strict=True):
+        how = _with_level(aim, level, quantile=quantile)
+        try:
+            costs.append(cost_of(statistic, stated, **how))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise SqlError(str(error)) from None
+    return costs
+
+
+def _with_level(aim: Mapping[str, Any], level: Fraction, *, quantile: bool) -> dict[str, Any]:
+    return dict(aim) | ({"confidence": level} if quantile or "within" in aim else {})
+
+
+def _require_left(
+    handle: Any, costs: Sequence[Loss], names: Sequence[str | None], blocks: Any
+) -> None:
+    """Check that all releases of a query are paid for, before the first is charged.
+
+    Where charges add up, that is. What was answered under its name before costs nothing.
 
     Raises:
         QueryRefusedError: they are not.
@@ -92,27 +133,19 @@ def _require_left(handle: Any, loss: Loss, blocks: Any) -> None:
         left = handle.remaining(blocks=blocks)
     except QueryError:  # no budget, so no limit
         return
-    adds_up = isinstance(loss, PureDP | ZCDP | ApproxZCDP | GDP) and type(left) is type(loss)
-    if adds_up and not loss <= left:
+    if not isinstance(left, PureDP | ZCDP | ApproxZCDP | GDP):
+        return
+    if reduce(add, costs) <= left:
+        return
+    rows = handle.ledger()  # of this handle and what is below it
+    known = {row.name for row in rows if row.path == handle._path and row.outcome != "refused"}
+    due = [
+        each for each, name in zip(costs, names, strict=True) if name is None or name not in known
+    ]
+    if due and not reduce(add, due) <= left:
         reason = "insufficient budget for all statistics of the query; nothing was charged"
-        raise QueryRefusedError(reason, loss, handle.privacy_loss(), left)
-
-
-def _require_releasable(
-    query: SqlQuery, handle: Any, aims: Sequence[Mapping[str, Any]], level: Fraction
-) -> None:
-    """Check what will be asked in groups, before their keys are found and paid for.
-
-    Raises:
-        SqlError: a statistic cannot be released at its price.
-    """
-    stated = handle.ask(MeasureQuery())
-    for aggregate, statistic, aim in zip(query.aggregates, query.ungrouped(), aims, strict=True):
-        how = dict(aim) | ({"confidence": level} if aggregate.chooses else {})
-        try:
-            cost_of(statistic, stated, **how)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise SqlError(str(error)) from None
+        requested = reduce(add, due)
+        raise QueryRefusedError(reason, requested, handle.privacy_loss(), left)
 
 
 def _found_keys(query: SqlQuery) -> DiscoveredKeys | None:
@@ -133,7 +166,7 @@ def _released(
     handle: Any,
     aims: Sequence[Mapping[str, Any]],
     level: Fraction,
-    name: str | None,
+    names: Sequence[str | None],
     blocks: Any,
     *,
     finds: bool,
@@ -146,10 +179,10 @@ def _released(
     released: dict[int, Released] = {}
     for aim, places_ in _alike(query, aims):
         chosen = [statistics[place] for place in places_]
-        names = None if name is None else [f"{name}: {place}" for place in places_]
+        called = [names[place] for place in places_]
         quantiles = query.aggregates[places_[0]].chooses
-        asked_for = dict(aim) | ({"confidence": level} if quantiles or "within" in aim else {})
-        outcomes = handle.release_many(chosen, **asked_for, names=names, blocks=blocks)
+        asked_for = _with_level(aim, level, quantile=quantiles)
+        outcomes = handle.release_many(chosen, **asked_for, names=called, blocks=blocks)
         in_part = finds or bool(released) or any(isinstance(each, Released) for each in outcomes)
         for place, outcome in zip(places_, outcomes, strict=True):
             released[place] = _delivered(outcome, in_part=in_part)

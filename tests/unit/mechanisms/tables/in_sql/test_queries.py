@@ -15,7 +15,7 @@ from mechanisms import Keys, Table, column, when
 from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
 from mechanisms.tables.in_sql.planning import planned
 from mechanisms.tables.in_sql.refusals import SqlError
-from queryable import GDP, ZCDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
+from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
 from queryable.errors import QueryError
 from tests.unit.mechanisms.tables.in_sql.random_queries import (
     DECLARED,
@@ -446,14 +446,50 @@ def test_dates_between_bounds_that_are_times(unit: str) -> None:
     assert sum(table.sql(text, loss=_NO_NOISE)["n"]) == 2
 
 
-def test_a_refusal_after_keys_were_paid_for_says_so() -> None:
+def _of_names(filter_: Any) -> Queryable:
     names = pytest.importorskip("pyarrow").table({"u": list(range(600)), "s": ["x", "y"] * 300})
-    table = Queryable(budget(epsilon=30, delta="1e-5"), Table(names, privacy_unit="u", max_rows=2))
+    return Queryable(filter_, Table(names, privacy_unit="u", max_rows=2))
+
+
+_FINDS = "SELECT s, COUNT(*) AS n FROM t GROUP BY s"
+
+
+def test_keys_are_not_paid_for_where_what_is_asked_of_them_does_not_fit() -> None:
+    table = _of_names(budget(epsilon=30, delta="1e-5"))
     rho, delta = table.remaining().parts
-    loss = ApproxZCDP(rho * 3 / 2, delta / 2)
-    with pytest.raises(QueryRefusedError, match="were answered and charged"):
-        table.sql("SELECT s, COUNT(*) AS n FROM t GROUP BY s", loss=loss, name="again")
+    with pytest.raises(QueryRefusedError, match="nothing was charged"):
+        table.sql(_FINDS, loss=ApproxZCDP(rho * 3 / 2, delta / 2), name="again")
+    assert len(table.ledger()) == 0
+    assert len(table.sql(_FINDS, loss=ApproxZCDP(rho, delta / 2), name="again").rows) == 2
+    assert len(table.sql(_FINDS, loss=ApproxZCDP(rho, delta / 2), name="again").rows) == 2
     assert len(table.ledger()) == 2
+
+
+def test_a_refusal_after_keys_were_paid_for_says_so() -> None:
+    """In approximate DP two charges may fit although their sum does not."""
+    table = _of_names(FiltCon(ApproxDP(30, "1e-5")))
+    with pytest.raises(QueryRefusedError, match="were answered and charged"):
+        table.sql(_FINDS, loss=ApproxDP(58, "1e-6"), name="again")
+    assert len(table.ledger()) == 2
+
+
+def test_a_name_costs_what_is_missing() -> None:
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    text = "SELECT COUNT(*) AS n, SUM(k) AS k FROM v"
+    first = table.sql(text, loss=ZCDP("3/4"), name="both")
+    again = table.sql(text, loss=ZCDP("3/4"), name="both")
+    assert first.rows == again.rows
+    assert table.privacy_loss() == ZCDP("3/4")
+    with pytest.raises(QueryRefusedError, match="nothing was charged"):
+        table.sql(text, loss=ZCDP("3/8"), name="others")
+    assert table.privacy_loss() == ZCDP("3/4")
+
+
+def test_widths_that_are_not_all_paid_for_cost_nothing() -> None:
+    table = Queryable(FiltCon(ZCDP("1/100")), tables()[0])
+    with pytest.raises(QueryRefusedError, match="nothing was charged"):
+        table.sql("SELECT COUNT(*) AS n, SUM(k) AS k FROM v", within={"n": 30, "k": 1})
+    assert table.privacy_loss() == ZCDP(0)
 
 
 def test_a_query_with_a_name_is_answered_once() -> None:
