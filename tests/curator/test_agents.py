@@ -190,10 +190,13 @@ def test_the_owner_limits_questions_an_hour(curator: Any) -> None:
     visits = running.connect((folder / "bob").read_text())["visits"]
     loss = ApproxZCDP("1/10000", 0)
     for place in range(40):
-        visits.sql(f"SELECT COUNT(*) AS n FROM visits WHERE age > {place}", loss=loss)
+        query = f"SELECT COUNT(*) AS n FROM visits WHERE age > {place}"
+        last = visits.sql(query, loss=loss, name="last" if place == 39 else None)
     before = visits.privacy_loss()
     with pytest.raises(QueryError, match="40 questions an hour"):
         visits.sql("SELECT COUNT(*) AS n FROM visits", loss=loss)
+    again = running.connect((folder / "bob").read_text())["visits"]  # what was asked is no question
+    assert again.sql(query, loss=loss, name="last").rows == last.rows
     assert visits.privacy_loss() == before
 
 
