@@ -185,6 +185,23 @@ def test_an_error_says_whether_a_part_was_charged(curator: Any) -> None:
     assert spent(curator, "kim") != nothing
 
 
+def test_an_error_names_the_arguments_of_the_tool(curator: Any) -> None:
+    query = "SELECT COUNT(*) AS n FROM visits"
+
+    async def talk(client: Any) -> None:
+        for prices in ({}, {"within": "9", "gdp": "1/9"}, {"zcdp": "1/50", "epsilon": "1"}):
+            told = await call(client, "ask", query=query, **prices)
+            assert "within, how accurate" in told["error"]
+            assert "zcdp such as" in told["error"]
+        told = await call(
+            client, "ask", query="SELECT SUM(CLAMP(note, 0, 9)) AS s FROM visits", zcdp="1/50"
+        )
+        assert "in SQL CAST(note AS DOUBLE)" in told["error"]
+        assert (await call(client, "ask", query=f"EXPLAIN {query}"))["charged"] == "nothing"
+
+    held(curator, "eve", talk)
+
+
 def test_the_owner_limits_questions_an_hour(curator: Any) -> None:
     running, folder = curator
     visits = running.connect((folder / "bob").read_text())["visits"]
