@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from curator.agents.replaying import replay_session
 from curator.agents.serving import server_of
+from curator.agents.sessions import read_session
 from curator.agents.tools import AgentTools
 from curator.owner import orders
 from queryable import ApproxZCDP
@@ -215,6 +217,28 @@ def test_the_owner_limits_questions_an_hour(curator: Any) -> None:
     again = running.connect((folder / "bob").read_text())["visits"]  # what was asked is no question
     assert again.sql(query, loss=loss, name="last").rows == last.rows
     assert visits.privacy_loss() == before
+
+
+def test_a_session_is_replayed_for_nothing_with_its_token(curator: Any) -> None:
+    running, folder = curator
+    session = read_session(
+        f"""
+{{"role": "agent", "text": "", "calls": [{{"tool": "ask",
+"arguments": {{"query": "{_COUNT}", "zcdp": "1/30"}}, "expects": {{"charged": ""}}}}]}}
+{{"role": "agent", "text": "{{Graz.n}}"}}
+""".replace(",\n", ", ")
+    )
+    connections = [running.connect((folder / "kim").read_text()) for _ in range(2)]
+    before = spent(curator, "kim")
+    first = replay_session(session, server_of(AgentTools(connections[0])))
+    after = spent(curator, "kim")
+    again = replay_session(session, server_of(AgentTools(connections[1])))
+    assert before != after == spent(curator, "kim")
+    assert [each.differences for each in (*first, *again)] == [()] * 4
+    [[one], [other]] = (each[0].replies for each in (first, again))
+    assert one["rows"] == other["rows"]
+    assert (one["charged"], other["charged"]) == ("yes", "nothing: it was asked before")
+    assert first[1].text == again[1].text != "{Graz.n}"
 
 
 def test_the_command_serves_an_agent_on_standard_streams(curator: Any) -> None:
