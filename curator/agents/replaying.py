@@ -91,7 +91,7 @@ def _said(message: AgentMessage, answer: Mapping[str, Any]) -> tuple[str, list[s
     """The text with its numbers; the claims that do not hold, and numbers that are not there."""
     text, differences = message.text, []
     try:
-        text = quoting(text, answer)
+        text = quoting(text, answer) if message.role == "agent" else text
     except LookupError as error:
         differences.append(str(error.args[0]))
     for claim in message.claims:

@@ -165,7 +165,7 @@ def test_a_number_is_larger_if_the_intervals_do_not_overlap(
 
 
 def test_a_session_that_holds() -> None:
-    user = AgentMessage("user", "{not quoted in an empty answer")
+    user = AgentMessage("user", "What is {n}?")
     said = AgentMessage("agent", "Graz has {Graz.n}.", (), ("Graz.n > Lyon.n", "Lyon.n > Oslo.n"))
     tools: Any = Scripted(ask=ANSWER, left={"left": "ZCDP(rho=0.02)"})
     left = AgentMessage(
@@ -176,6 +176,7 @@ def test_a_session_that_holds() -> None:
     )
     found = replay_session((user, asking(charged="yes", notes=[]), said, left), server_of(tools))
     assert [each.differences for each in found] == [(), (), (), ()]
+    assert found[0].text == "What is {n}?"
     assert found[1].replies == (ANSWER,)
     assert found[2].text == "Graz has about 24,000."
     assert tools.asked == [
