@@ -43,6 +43,7 @@ class Served:
         url: where it is.
         faults: for tests, called before and after a message; may raise to lose the reply.
         requests: what was asked.
+        about: the description of the data; empty while they are being opened.
     """
 
     service: LocalService
@@ -51,6 +52,7 @@ class Served:
     before: Any = None
     after: Any = None
     requests: list[str] = attrs.field(factory=list)
+    about: dict[str, Any] = attrs.field(factory=lambda: {"columns": {"age": "int"}})
 
     def connect(self, token: str = "owner", **more: Any) -> Connection:
         """A client."""
@@ -70,9 +72,7 @@ class Served:
         path = self.paths[token]
         match parts.path.split("/")[2:]:
             case ["datasets"]:
-                return HTTPReply(
-                    200, datasets_text([DataSet(ROOT, ROOT, {"columns": {"age": "int"}})])
-                )
+                return HTTPReply(200, datasets_text([DataSet(ROOT, ROOT, self.about)]))
             case ["roots", root] if root == ROOT:
                 return self.service.describe(path)
             case ["roots", root, "tell"] if root == ROOT:

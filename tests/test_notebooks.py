@@ -31,6 +31,7 @@ LONG = {  # run for 4 to 20 seconds
     "6_writing_your_own",
     "7_a_budget_that_survives",
     "8_a_year_of_visits",
+    "9_an_agents_session",
 }
 RUNS = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])

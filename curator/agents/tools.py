@@ -34,6 +34,10 @@ _NOTE = (
     "may be equal"
 )
 _MEASURES = ("zcdp", "epsilon", "gdp")
+_PRICE = (
+    "give one of: within, how accurate the one number should be; or what the whole query may "
+    'cost, zcdp such as "1/500", epsilon, or gdp'
+)
 
 
 class AgentTools:
@@ -104,12 +108,7 @@ class AgentTools:
 
     def _explained(self, query: str, how: Mapping[str, Any]) -> dict[str, Any]:
         handle = handle_for(self._connection, _text(query))
-        text = (
-            query
-            if query.split(maxsplit=1)[:1] in (["EXPLAIN"], ["explain"])
-            else f"EXPLAIN {query}"
-        )
-        told = handle.sql(text, **_aims(how))
+        told = handle.sql(query if _explains(query) else f"EXPLAIN {query}", **_aims(how))
         return {
             "statistics": [
                 {
@@ -126,6 +125,8 @@ class AgentTools:
 
     def _asked(self, query: str, how: Mapping[str, Any]) -> dict[str, Any]:
         aims, handle = _aims(how), handle_for(self._connection, _text(query))
+        if not aims and not _explains(query):
+            raise ValueError(_PRICE)
         before = handle.privacy_loss()
         try:
             answer = handle.sql(query, name=name_of(query, (), aims), **aims)
@@ -180,6 +181,10 @@ def _charged(handle: Any, before: Any) -> str:
     return "nothing" if spent == before else "yes, or a part of it; what was paid for is kept"
 
 
+def _explains(query: str) -> bool:
+    return query.split(maxsplit=1)[:1] in (["EXPLAIN"], ["explain"])
+
+
 def _name(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"data_set is {quoted(value)}; it should be a name of `describe`")
@@ -196,12 +201,12 @@ def _aims(how: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Queryable.sql`: how accurate, or for what price.
 
     Raises:
-        ValueError: several prices are given.
+        ValueError: several are given.
     """
     given = {name: value for name, value in how.items() if value is not None}
     prices = [name for name in _MEASURES if name in given]
-    if len(prices) > 1:
-        raise ValueError(f"give one price of {', '.join(prices)}")
+    if len(prices) + ("within" in given) > 1:
+        raise ValueError(_PRICE)
     found: dict[str, Any] = {name: given[name] for name in ("within",) if name in given}
     if prices:
         found["loss"] = _loss(prices[0], given[prices[0]], given.get("delta"))

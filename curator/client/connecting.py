@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
-from curator.client.remote import RemoteRoot
+from curator.client.remote import RemoteRoot, target_of
 from curator.client.transport import TIMEOUT, Patience, Transport
 from curator.client.urls import address_of
 from curator.codec import CODEC, Codec
@@ -53,6 +53,18 @@ class Connection(Mapping[str, Queryable]):
         return self._roots[name]
 
     def _data_set(self, name: str) -> DataSet:
+        """A data set, with its description.
+
+        Raises:
+            UnavailableError: the curator has not opened it in time.
+        """
+        found = self._listed(name)
+        if not found.about:  # this curator has not opened the data yet
+            self._transport.get(target_of(found.root))  # waits for it, or turns to another curator
+            found = self._listed(name)
+        return found
+
+    def _listed(self, name: str) -> DataSet:
         known = {each.name: each for each in self._data_sets()}
         if name not in known:
             there = ", ".join(sorted(known)) or "none"
@@ -64,13 +76,7 @@ class Connection(Mapping[str, Queryable]):
 
     def about(self, name: str) -> dict[str, Any]:
         """The public description of a data set: columns, privacy unit, max_rows, neighbours."""
-        found = self._data_set(name).about
-        for _ in range(self._transport.others):  # a curator that never had its worker has none
-            if found:
-                break
-            self._transport.turn()
-            found = self._data_set(name).about
-        return found
+        return self._data_set(name).about
 
     def table(self, name: str) -> FromTable:
         """The table of a data set, without its rows: its methods make statistics for `release`.

@@ -56,6 +56,11 @@ _ROLLED_BACK = (
 )
 
 
+def target_of(root: str) -> str:
+    """Where a root is at its curator."""
+    return f"/v1/roots/{quote(root, safe='')}"
+
+
 class RemoteRoot:
     """The root of a tree in a curator: a `queryable.running.roots.Root`.
 
@@ -83,7 +88,7 @@ class RemoteRoot:
     ) -> None:
         self.layout, self.outline = layout, outline
         self._transport, self._codec = transport, codec
-        self._target = f"/v1/roots/{quote(root, safe='')}"
+        self._target = target_of(root)
         described = RootDescription.read(transport.get(self._target))
         self.mechanism = self._decoded(described.mechanism)
         self.opening = self._decoded(described.opening)

@@ -102,11 +102,6 @@ class Transport:
         """The body of the reply to a message."""
         return self._sent("POST", target, body, None)
 
-    @property
-    def others(self) -> int:
-        """How many further curators of the ledger there are."""
-        return len(self._addresses) - 1
-
     def turn(self) -> None:
         """Ask the next curator from now on."""
         self._at = (self._at + 1) % len(self._addresses)

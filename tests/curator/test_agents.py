@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from curator.agents.replaying import replay_session
 from curator.agents.serving import server_of
+from curator.agents.sessions import read_session
 from curator.agents.tools import AgentTools
 from curator.owner import orders
 from queryable import ApproxZCDP
@@ -182,16 +184,58 @@ def test_a_query_that_fits_in_part_is_not_charged(curator: Any) -> None:
     assert spent(curator, "kim") == nothing
 
 
+def test_an_error_names_the_arguments_of_the_tool(curator: Any) -> None:
+    query = "SELECT COUNT(*) AS n FROM visits"
+
+    async def talk(client: Any) -> None:
+        for prices in ({}, {"within": "9", "gdp": "1/9"}, {"zcdp": "1/50", "epsilon": "1"}):
+            told = await call(client, "ask", query=query, **prices)
+            assert "within, how accurate" in told["error"]
+            assert "zcdp such as" in told["error"]
+        told = await call(
+            client, "ask", query="SELECT SUM(CLAMP(note, 0, 9)) AS s FROM visits", zcdp="1/50"
+        )
+        assert "in SQL CAST(note AS DOUBLE)" in told["error"]
+        assert (await call(client, "ask", query=f"EXPLAIN {query}"))["charged"] == "nothing"
+
+    held(curator, "eve", talk)
+
+
 def test_the_owner_limits_questions_an_hour(curator: Any) -> None:
     running, folder = curator
     visits = running.connect((folder / "bob").read_text())["visits"]
     loss = ApproxZCDP("1/10000", 0)
     for place in range(40):
-        visits.sql(f"SELECT COUNT(*) AS n FROM visits WHERE age > {place}", loss=loss)
+        query = f"SELECT COUNT(*) AS n FROM visits WHERE age > {place}"
+        last = visits.sql(query, loss=loss, name="last" if place == 39 else None)
     before = visits.privacy_loss()
     with pytest.raises(QueryError, match="40 questions an hour"):
         visits.sql("SELECT COUNT(*) AS n FROM visits", loss=loss)
+    again = running.connect((folder / "bob").read_text())["visits"]  # what was asked is no question
+    assert again.sql(query, loss=loss, name="last").rows == last.rows
     assert visits.privacy_loss() == before
+
+
+def test_a_session_is_replayed_for_nothing_with_its_token(curator: Any) -> None:
+    running, folder = curator
+    session = read_session(
+        f"""
+{{"role": "agent", "text": "", "calls": [{{"tool": "ask",
+"arguments": {{"query": "{_COUNT}", "zcdp": "1/30"}}, "expects": {{"charged": ""}}}}]}}
+{{"role": "agent", "text": "{{Graz.n}}"}}
+""".replace(",\n", ", ")
+    )
+    connections = [running.connect((folder / "kim").read_text()) for _ in range(2)]
+    before = spent(curator, "kim")
+    first = replay_session(session, server_of(AgentTools(connections[0])))
+    after = spent(curator, "kim")
+    again = replay_session(session, server_of(AgentTools(connections[1])))
+    assert before != after == spent(curator, "kim")
+    assert [each.differences for each in (*first, *again)] == [()] * 4
+    [[one], [other]] = (each[0].replies for each in (first, again))
+    assert one["rows"] == other["rows"]
+    assert (one["charged"], other["charged"]) == ("yes", "nothing: it was asked before")
+    assert first[1].text == again[1].text != "{Graz.n}"
 
 
 def test_the_command_serves_an_agent_on_standard_streams(curator: Any) -> None:

@@ -2,7 +2,7 @@
 
 Both are on ledgers with one key and one salt a seed, and with the codec of a curator. What a cell
 prints has to be the same, and at the end each view, tree and ledger are compared with those of
-memory. Notebooks 5 and 7 open no `Queryable`. No handle over a socket can feed: the cell of
+memory. Notebooks 5, 7 and 9 open no `Queryable`. No handle over a socket can feed: the cell of
 notebook 6 that does is left out, and notebook 8, whose analysis of a curator whose owner feeds
 files is in `test_feeding`.
 """

@@ -44,18 +44,23 @@ class HourlyLimit:
         self._most, self._now = most, now
         self._times: dict[Path, deque[float]] = {}
 
-    def require(self, token: Path, query: Query) -> None:
+    def require(self, token: Path, query: Query, repeated: int = 0) -> None:
         """Count a question.
+
+        Args:
+            repeated: how many questions of the message have an old answer, under their names.
 
         Raises:
             QueryError: there were as many within the last hour; this one is not counted.
         """
         if self._most is None or not token or isinstance(query, POLLS):
             return
-        count = _entries(query)
+        count = _entries(query) - repeated
         now, times = self._now(), self._times.setdefault(token, deque())
         while times and times[0] <= now - HOUR:
             times.popleft()
+        if count == 0:
+            return
         if not len(times) + count <= self._most:
             wait = int((times[0] + HOUR - now) / 60) + 1 if times else 60
             raise QueryError(

@@ -12,6 +12,7 @@ otherwise the root has to be opened again, which settles the message, and the cl
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import attrs
 
@@ -227,7 +228,7 @@ class LocalService:
                 sent = self._read(token, path, message, body)
                 if known is not None:
                     return self._asked(sent, known)
-                self._hourly.require(token, sent.query)
+                self._hourly.require(token, sent.query, self._repeated(sent))
             except QueryError as error:
                 return self._wrong(token, error)
             return self._ask(sent, request)
@@ -253,6 +254,15 @@ class LocalService:
         if message.names:
             require_names(query, message.names)
         return _Sent(token, (*path, *asked), query, message.names, None if asked else text)
+
+    def _repeated(self, sent: _Sent) -> int:
+        """How many questions of a message were answered before, under their names."""
+        count = 0
+        for name in filter(None, sent.names):
+            with suppress(KeyError):
+                self._root.answer_under(sent.path, name)
+                count += 1
+        return count
 
     def _ask(self, sent: _Sent, request: RequestKey) -> bytes:
         """Send a message to the root."""

@@ -51,8 +51,9 @@ _ORDER_OF_TEXT = (
     "'01.12.2024'"
 )
 _TEXT = (
-    "write column({column!r}).cast('number') to add up the cells that are numbers, or declare the "
-    "type where the file is opened, as types={{{column!r}: 'DOUBLE'}}: {column!r} is text"
+    "write column({column!r}).cast('number'), in SQL CAST({column} AS DOUBLE), to add up the cells "
+    "that are numbers, or declare the type where the file is opened, as "
+    "types={{{column!r}: 'DOUBLE'}}: {column!r} is text"
 )
 
 

@@ -15,6 +15,7 @@ from composition.advice import plan
 from curator import connect
 from curator.client import transport
 from curator.service import HTTPReply
+from curator.service.answering.opening import about_of
 from curator.wire import (
     AccessError,
     Head,
@@ -24,7 +25,7 @@ from curator.wire import (
     WireError,
     error_body,
 )
-from mechanisms import Count, Gaussian, SparseVector, column
+from mechanisms import Count, Gaussian, SparseVector, Table, column
 from queryable.answers.released import Released
 from queryable.errors import CodecError, HandleError, UnknownChildError
 from tests.served import ROOT, Served, opened, serving
@@ -347,6 +348,41 @@ def test_the_data_sets(served: Served) -> None:
         table = connection[ROOT]
         assert connection[ROOT] is table
     assert "owner" not in repr(connection)
+
+
+@pytest.mark.parametrize("first", ["handle", "table"])
+def test_data_that_are_being_opened_are_waited_for(served: Served, first: str) -> None:
+    """Else a connection that is made while a curator starts could never be asked in SQL."""
+    there, served.about = about_of(Table(DATA), 1), {}
+    tries = []
+
+    def after(path: str, reply: HTTPReply) -> HTTPReply | None:
+        if not path.startswith("/v1/roots/"):
+            return None
+        tries.append(path)
+        if len(tries) < 3:
+            return HTTPReply(503, error_body(UnavailableError("visits is being opened")))
+        served.about = there
+        return None
+
+    served.after = after
+    with served.connect() as connection:
+        if first == "table":
+            assert connection.table(ROOT).count() == Table(DATA).count()
+        outline = connection[ROOT]._root.outline
+    assert outline is not None
+    assert outline.count() == Table(DATA).count()
+
+
+def test_data_that_are_not_opened_in_time(served: Served) -> None:
+    served.about = {}
+    unopened = HTTPReply(503, error_body(UnavailableError("visits is being opened")))
+    served.after = lambda path, _: unopened if path.startswith("/v1/roots/") else None
+    with (
+        served.connect(patience=0.2) as connection,
+        pytest.raises(UnavailableError, match="visits is being opened"),
+    ):
+        connection.table(ROOT)
 
 
 def test_a_reply_of_another_protocol(served: Served) -> None:

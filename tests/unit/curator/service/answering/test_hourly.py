@@ -45,3 +45,11 @@ def test_the_owner_and_polls_are_not_counted() -> None:
     limit.require((0,), Launch(FiltCon(PureDP(1))))
     with pytest.raises(QueryError):
         limit.require((0,), QUESTION)
+
+
+def test_what_was_answered_before_is_no_question() -> None:
+    limit = HourlyLimit(2, lambda: 0.0)
+    limit.require((0,), LaunchMany([QUESTION] * 3), repeated=1)
+    limit.require((0,), QUESTION, repeated=1)
+    with pytest.raises(QueryError, match="2 questions an hour, and 2 were asked"):
+        limit.require((0,), LaunchMany([QUESTION] * 3), repeated=2)
