@@ -127,8 +127,8 @@ class DuckDB(Engine):
             if limit is not None
         }
         database = Path(self.folder, "rows") if csv else ":memory:"
-        self._connection = duckdb.connect(str(database), config=config | SETTINGS)
-        self._finish = finalize(self, _let_go, self._connection, self.folder)
+        self._held = [duckdb.connect(str(database), config=config | SETTINGS)]
+        self._finish = finalize(self, _let_go, self._held, self.folder)
         self._lock = Lock()
         self.numbers, self.unused, self.schemas = count(1), deque[str](), {}
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -170,7 +170,7 @@ class DuckDB(Engine):
         self._view(relation, *self._positions(relation, opened))
         self.allowed = files.plainly(self.folder)
         lock_down(self._connection, [*opened, *self.allowed.values()], self.folder)
-        self._keeper = KeptTables(self._connection)
+        self._keeper = KeptTables(self._held)
 
     def _view(self, relation: Any, position: str | None, length: int) -> None:
         """Create the view `data`, with further columns for each reading of an undeclared column.
@@ -238,6 +238,10 @@ class DuckDB(Engine):
             kept = CountedRows(per.column, per.max_rows, choice, names, self.columns)
             self._keeper.choose(kept, self._selected)
         self._require_unchanged()
+
+    @property
+    def _connection(self) -> Any:
+        return self._held[0]
 
     def require_unchanged(self) -> None:
         """Check that the source is open and that its files are as they were at opening.
@@ -384,8 +388,9 @@ def _frame(source: Any) -> ArrowFrame:
     return source if isinstance(source, ArrowFrame) else ArrowFrame(source)
 
 
-def _let_go(connection: Any, folder: str) -> None:
-    connection.close()
+def _let_go(held: list[Any], folder: str) -> None:
+    """Close the connection, and let go of it: DuckDB tells of one that outlives the interpreter."""
+    held.pop().close()
     rmtree(folder, ignore_errors=True)
 
 

@@ -6,7 +6,7 @@ chosen before the first question are the source of later choices of at most as m
 unit. The place of a row among a few keys of text is a column, so that texts are compared once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -56,10 +56,13 @@ class KeptTables:
 
     They are temporary tables: in memory, and in the connection's folder for temporary files beyond
     `memory_limit`. The caller allows one thread at a time.
+
+    Args:
+        held: has the connection until it is closed.
     """
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, held: Sequence[Any]) -> None:
+        self._held = held
         self._tables: dict[tuple[Any, ...], tuple[str | None, frozenset[str]]] = {}
         self._numbers = count(1)
         self._keeps = True
@@ -141,7 +144,7 @@ class KeptTables:
     def _encode(self, table: str, column: str, codes: Codes) -> None:
         """Add a column of codes to a table; nothing refers to it if this is interrupted."""
         texts = f"SELECT key FROM {identifier(_TEXTS)} ORDER BY place"
-        with registered(self._connection, {_TEXTS: codes.table()}):
+        with registered(self._held[0], {_TEXTS: codes.table()}):
             self._run(f"CREATE OR REPLACE TEMP TYPE {identifier(_TEXTS)} AS ENUM ({texts})")
         code = f"enum_code(TRY_CAST({codes.cell} AS {identifier(_TEXTS)}))"  # null of other texts
         self._run(f"ALTER TABLE {table} ADD COLUMN {column} UTINYINT")
@@ -242,5 +245,5 @@ class KeptTables:
                 self._run(f"DROP TABLE temp.{identifier(name)}")
 
     def _run(self, statement: str) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = self._connection.execute(statement).fetchall()
+        rows: list[tuple[Any, ...]] = self._held[0].execute(statement).fetchall()
         return rows

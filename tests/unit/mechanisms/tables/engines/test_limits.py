@@ -116,14 +116,14 @@ def test_an_engine_that_begins_late_is_interrupted_again() -> None:
     connection = engine._connection
 
     class Late:
-        interrupt = connection.interrupt
+        interrupt, close = connection.interrupt, connection.close
 
         @staticmethod
         def execute(*given: Any) -> Any:
             time.sleep(0.2)
             return connection.execute(*given)
 
-    engine._connection = Late
+    engine._held[0] = Late
     with pytest.raises(TimeoutError):
         engine.run(Plan(ENDLESS, ()))
 

@@ -470,18 +470,18 @@ def test_an_interrupt_leaves_no_result_behind(statement: str, encodes: bool) -> 
     engine._keeper._encodes = encodes
     asked: Any = by_texts(table, TEXTS)
     plan, connection = engine.plan(asked.request, table._choice), engine._connection
-    engine._connection = engine._keeper._connection = Interrupted(connection, statement)
+    engine._held[0] = Interrupted(connection, statement)
     if encodes or statement != "AS ENUM":
         with pytest.raises(KeyboardInterrupt):
             engine.run(plan)
-    engine._connection = engine._keeper._connection = connection
+    engine._held[0] = connection
     assert moved(asked, table, other) == 0
     count: Any = Count(column("t") != "a", per=table.unit)
     plan = engine.plan(count.request, table._choice)
-    engine._connection = Interrupted(connection, "FROM kept")  # which has no keys
+    engine._held[0] = Interrupted(connection, "FROM kept")  # which has no keys
     with pytest.raises(KeyboardInterrupt):
         engine.run(plan)
-    engine._connection = connection
+    engine._held[0] = connection
     assert moved(by_texts(table, TEXTS, i=1), table, other) == 0
 
 
