@@ -14,6 +14,7 @@ from mechanisms.opendp.distances import STATED, distance_of, is_ordered, theirs_
 from mechanisms.opendp.records import Atoms
 from queryable.checks.fit import require_opening
 from queryable.errors import PrivacyClaimError, UnprovenCompositionError
+from queryable.faults import called
 from queryable.handle import Queryable
 from queryable.losses import ApproxZCDP, Loss
 from queryable.losses.numbers import Number, probability
@@ -89,8 +90,8 @@ def to_opendp(
         input_domain,
         input_metric,
         theirs_of(losses.measure),
-        released,
-        lambda d_in: distance_of(losses(d_in)),
+        contained(released),
+        contained(lambda d_in: distance_of(losses(d_in))),
     )
 
 
@@ -160,6 +161,24 @@ def _measure(
     )
 
 
+def contained(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that OpenDP may call through C: it raises nothing but an `Exception`.
+
+    OpenDP would go on without a value otherwise, which may end the process.
+    """
+
+    def run(argument: Any) -> Any:
+        try:
+            return call(argument)
+        except Exception:
+            raise
+        except BaseException as error:
+            name = called(type(error))
+        raise RuntimeError(f"it was interrupted: {name}")
+
+    return run
+
+
 def _asking(handle: Queryable) -> Any:
     """A queryable of OpenDP that asks ours."""
     from opendp.core import new_queryable
@@ -167,7 +186,7 @@ def _asking(handle: Queryable) -> Any:
     def asked(query: Any) -> Any:
         return _given(handle.opening if query is None else handle(query))
 
-    return new_queryable(asked)
+    return new_queryable(contained(asked))
 
 
 def _given(answer: Any) -> Any:

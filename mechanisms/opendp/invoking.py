@@ -1,16 +1,18 @@
 """Runs a measurement of OpenDP on private data.
 
 Responsible for what comes of it: a plain answer, or an exception that the fault boundary hides.
-OpenDP calls functions of Python through C. An exception there that is no `Exception`, such as an
-interrupt, is printed by Python and not raised; here it is raised. Warnings are not shown, since
+OpenDP calls functions of Python through C. There an exception that is no `Exception`, such as an
+interrupt, is printed by Python, and OpenDP goes on with no value, which may end the process. So an
+interrupt waits until the call is over. Nothing is printed meanwhile, and no warning is shown, since
 OpenDP's may quote values.
 """
 
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import RLock, get_ident
+from threading import RLock, current_thread, get_ident, main_thread
 from typing import Any
 
 import attrs
@@ -77,9 +79,9 @@ def quietly(call: Callable[[], Any]) -> Any:
     """Call a function of OpenDP; nothing is printed meanwhile.
 
     Raises:
-        BaseException: what it raised, or an interrupt of a function of Python that it called.
+        BaseException: what it raised, or an interrupt that came meanwhile.
     """
-    with _alone, warnings.catch_warnings():
+    with _alone, _waiting(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with _collected() as unraised:
             try:
@@ -91,6 +93,23 @@ def quietly(call: Callable[[], Any]) -> Any:
     if interrupt is not None:
         raise interrupt
     return result
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """Let an interrupt from the keyboard wait; it reaches the main thread only."""
+    before = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or before is None:
+        yield
+        return
+    came: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *given: came.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came and callable(before):
+            before(*came[0])
 
 
 @contextmanager

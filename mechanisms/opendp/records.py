@@ -24,6 +24,7 @@ from queryable.wording.quoting import quoted
 _VECTOR = re.compile(r"VectorDomain<AtomDomain<(\w+)>>")
 _INTEGER = re.compile(r"[iu](8|16|32|64)")
 _FLOATS = ("f32", "f64")
+_UNORDERED = ("bool", "String")
 _NONE: Any = object()
 
 
@@ -64,9 +65,10 @@ class Atoms:
                 f"its input domain has {domain.size} records; it should leave their number open: "
                 "no two neighbours here have as many"
             )
-        inside = domain.element_domain
-        bounds = getattr(inside, "bounds", None) or (None, None)
-        return cls(found[1], bounds[0], bounds[1], found[1] in _FLOATS and bool(inside.nan))
+        kind, inside = found[1], domain.element_domain
+        bounds = None if kind in _UNORDERED else inside.bounds  # OpenDP has none to ask for there
+        lower, upper = (None, None) if bounds is None else bounds
+        return cls(kind, lower, upper, kind in _FLOATS and bool(inside.nan))
 
     def value(self, cell: Any) -> Any:
         """A cell as a value of the domain; `NONE` if it is none."""
@@ -104,7 +106,7 @@ class Atoms:
 
 
 def _is_read(kind: str) -> bool:
-    return kind in (*_FLOATS, "bool", "String") or _INTEGER.fullmatch(kind) is not None
+    return kind in (*_FLOATS, *_UNORDERED) or _INTEGER.fullmatch(kind) is not None
 
 
 def _is_unicode(text: str) -> bool:

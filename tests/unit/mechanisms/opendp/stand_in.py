@@ -31,12 +31,20 @@ class Element:
     nan: bool = False
 
 
+class Unordered:
+    """Values that have no bounds."""
+
+    @property
+    def bounds(self) -> Any:
+        raise TypeError("No match for concrete type String")
+
+
 @attrs.frozen
 class Vectors:
     """A domain of vectors."""
 
     kind: str = "f64"
-    element_domain: Element = Element()
+    element_domain: Any = Element()
     size: int | None = None
 
     @property

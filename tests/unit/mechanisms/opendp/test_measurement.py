@@ -1,5 +1,7 @@
 """`OpenDPMeasurement` over a stand-in: what is refused, when, and what an analyst sees."""
 
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -165,19 +167,22 @@ def test_the_example_is_not_private() -> None:
         bridged(example=array)
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        ({"a": DATA}, "name the column"),
-        (np.zeros((2, 2)), "name the column"),
-        (Table({"a": DATA}), "does not fit the table"),
-        (Table({"a": DATA, "who": [1, 1, 2]}, privacy_unit="who", max_rows=2), "does not fit"),
-    ],
-    ids=["mapping", "matrix", "table", "units"],
-)
-def test_other_data_are_refused_before_the_charge(data: Any, words: str) -> None:
+OTHER_DATA: dict[str, tuple[Callable[[], Any], str]] = {
+    "mapping": (lambda: {"a": DATA}, "name the column"),
+    "matrix": (lambda: np.zeros((2, 2)), "name the column"),
+    "table": (lambda: Table({"a": DATA}), "does not fit the table"),
+    "units": (
+        lambda: Table({"a": DATA, "who": [1, 1, 2]}, privacy_unit="who", max_rows=2),
+        "does not fit the table",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_DATA)
+def test_other_data_are_refused_before_the_charge(name: str) -> None:
+    data, words = OTHER_DATA[name]
     mechanism = bridged()
-    table = Queryable(FiltCon(PureDP(1)), data)
+    table = Queryable(FiltCon(PureDP(1)), data())
     with pytest.raises(QueryError, match=words):
         table(mechanism)
     assert table.privacy_loss() == PureDP(0)
@@ -256,6 +261,35 @@ def test_an_interrupt_in_a_callback_is_one() -> None:
     assert raised.value.args == ()
     assert table.privacy_loss() == PureDP("1/2")
     assert sys.unraisablehook is before
+
+
+@pytest.mark.parametrize("then", [lambda values: 1.0, raises(ValueError(SECRET))])
+def test_an_interrupt_waits_until_the_call_is_over(then: Any) -> None:
+    ended = []
+
+    def interrupted(values: list[float]) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        ended.append(len(values))
+        return then(values)
+
+    before = signal.getsignal(signal.SIGINT)
+    table = Queryable(FiltCon(PureDP(1)), DATA)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        table(bridged(on_data(interrupted)))
+    assert raised.value.args == ()
+    assert raised.value.__cause__ is raised.value.__context__ is None
+    assert ended == [3]
+    assert table.privacy_loss() == PureDP("1/2")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_no_interrupt_is_waited_for_in_other_threads() -> None:
+    """Python raises them in the main one."""
+    table, found = Queryable(FiltCon(PureDP(1)), DATA), list[Any]()
+    thread = Thread(target=lambda: found.append(table(bridged())))
+    thread.start()
+    thread.join()
+    assert found == [3.0]
 
 
 def test_what_a_callback_raises_is_not_printed(capfd: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mechanisms.opendp.records import Atoms, OpenDPRecords
 from queryable.streams.levels import DataLevel, EventLevel, UserLevel
-from tests.unit.mechanisms.opendp.stand_in import Element, Vectors
+from tests.unit.mechanisms.opendp.stand_in import Element, Unordered, Vectors
 
 FLOATS = Atoms("f64")
 CELLS = (
@@ -73,6 +73,8 @@ def test_domains_are_read() -> None:
     assert Atoms.of(Vectors("i32", Element((0, 5)))) == Atoms("i32", 0, 5)
     assert Atoms.of(Vectors("f64", Element(nan=True))) == Atoms("f64", nan=True)
     assert Atoms.of(Vectors(size=3), sized=True) == FLOATS
+    for kind in ("bool", "String"):
+        assert Atoms.of(Vectors(kind, Unordered())) == Atoms(kind)
     with pytest.raises(ValueError, match="its input domain has 3 records"):
         Atoms.of(Vectors(size=3))
     for domain in (Vectors("Option<f64>"), Vectors("ExtrinsicElement"), "VectorDomain", None):
