@@ -57,7 +57,10 @@ class OpenDPDraw(Law[Any]):
 
 
 def plain(answer: Any) -> Any:
-    """An answer that consists of numbers, texts and collections of them. Lists become tuples.
+    """An answer that consists of numbers, texts and collections of them.
+
+    Lists become tuples. The keys of a dict are sorted: OpenDP's are a hash table, whose order its
+    claims are not about.
 
     Raises:
         TypeError: there is anything else in it, such as a queryable, which could be asked further.
@@ -67,7 +70,8 @@ def plain(answer: Any) -> Any:
     if type(answer) in (list, tuple):
         return tuple(map(plain, answer))
     if type(answer) is dict:
-        return {plain(key): plain(value) for key, value in answer.items()}
+        keys = sorted(answer, key=lambda key: (type(key).__name__, repr(key)))
+        return {plain(key): plain(answer[key]) for key in keys}
     if isinstance(answer, NoisyInt):
         return int(answer)
     if isinstance(answer, np.ndarray | np.generic) and answer.dtype.kind in "biufSU":

@@ -325,6 +325,19 @@ def test_plain_answers(answer: Any, given: Any) -> None:
     assert type(plain(answer)) is type(given)
 
 
+def test_the_order_of_keys_tells_nothing() -> None:
+    one, other = {"b": 1, "a": 2, 3: 0}, {3: 0, "a": 2, "b": 1}
+    assert [*plain(one).items()] == [*plain(other).items()]
+    with pytest.raises(TypeError, match="holds a function"):
+        plain({half: 1})
+
+
+def test_batches_that_arrived_are_read() -> None:
+    table = Queryable(FiltCon(PureDP(1)), DATA)
+    table.feed([4.0])
+    assert table(bridged()) == 4.0
+
+
 def test_arrays_are_answers_of_their_own() -> None:
     array = np.arange(3)
     found = plain(array)
