@@ -1,30 +1,42 @@
 """What is found out about every message of a root before it is held.
 
-Responsible for two checks, of which neither reads data: that it fits on the stack, and that the
-root's coins decide all noise in it. With other coins than the system's, an answer looks as if it
-could be computed again; noise that is drawn elsewhere could not.
+Responsible for the check that a root's coins decide all noise of a message. With other coins than
+the system's, an answer looks as if it could be computed again; noise that is drawn elsewhere could
+not. Reads no data.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from queryable.checks.held import held, require_nested
+from queryable.checks.held import held, once, require_nested
 from queryable.errors import ForeignNoiseError
+from queryable.messages import Launch
 from queryable.optional import tosses_elsewhere
 from queryable.randomness.coins import Coins, SystemCoins
 
+Check = Callable[[tuple[Any, ...], Any], None]
+"""Takes the children that a message is sent through, and the message."""
 
-def require_tellable(path: tuple[Any, ...], message: Any, coins: Coins) -> None:
-    """Check a message before anything is charged.
 
-    Args:
-        path: the children that it is sent through.
-        message: a query, or the mechanism of a root.
-        coins: those of the root.
+def check_with(coins: Coins) -> Check:
+    """The check of every message of a root with these coins: that it is not nested too deep.
+
+    With other coins than the system's also that these decide all noise in it.
+    """
+    return require_nested if isinstance(coins, SystemCoins) else _require_own_noise
+
+
+def _require_own_noise(path: tuple[Any, ...], message: Any) -> None:
+    """Check a message, or the mechanism of a root, before anything is charged.
 
     Raises:
-        QueryError: it is nested too deep; or it holds a mechanism whose noise does not come from
-            coins, and these are not the system's.
+        ForeignNoiseError: it holds a mechanism whose noise does not come from coins.
     """
     require_nested(path, message)
-    if not isinstance(coins, SystemCoins) and any(map(tosses_elsewhere, held(message))):
+    inner = message.mechanism if type(message) is Launch else message  # which may be remembered
+    if once(inner, _is_foreign):
         raise ForeignNoiseError
+
+
+def _is_foreign(value: Any) -> bool:
+    return any(map(tosses_elsewhere, held(value)))

@@ -18,7 +18,7 @@ from typing import Any
 
 from queryable.checks.datasets import described
 from queryable.checks.protection import Protected
-from queryable.checks.told import require_tellable
+from queryable.checks.told import check_with
 from queryable.conversation import LOST, Data, Run
 from queryable.conversation.alone import Alone, Same, coins_of, run_as_root
 from queryable.conversation.recalling import Recall
@@ -73,8 +73,9 @@ class MemoryRoot(Moments):
         Raises:
             ValueError: it is nested too deep, or has noise that these coins do not decide.
         """
+        self._require = check_with(coins)
         try:
-            require_tellable((), mechanism, coins)
+            self._require((), mechanism)
         except QueryError as error:
             raise ValueError(str(error)) from None
         super().__init__()
@@ -133,7 +134,7 @@ class MemoryRoot(Moments):
                     answer = self._polled(now, told)
             if known:  # a block is left before it returns: an interrupt could keep the lock
                 return answer
-        require_tellable(path, query, self.coins)
+        self._require(path, query)
         taken = marked(query, names) if names else ()
         if os.getpid() != self._process or self._lock._is_owned():  # type: ignore[attr-defined]
             self._require_mine()
