@@ -71,7 +71,7 @@ class Atoms:
         return cls(kind, lower, upper, kind in _FLOATS and bool(inside.nan))
 
     def value(self, cell: Any) -> Any:
-        """A cell as a value of the domain; `NONE` if it is none."""
+        """A cell as a value of the domain; `_NONE` if it is none."""
         cell = cell.item() if isinstance(cell, np.generic) else cell
         if self.kind == "bool":
             return cell if type(cell) is bool else _NONE
@@ -79,6 +79,8 @@ class Atoms:
             return cell if type(cell) is str and _is_unicode(cell) else _NONE
         if self.kind in _FLOATS:
             return self._float(cell)
+        if type(cell) is float and cell.is_integer():  # as in a column with missing cells
+            cell = int(cell)
         lower, upper = _limits(self.kind)
         return cell if type(cell) is int and lower <= cell <= upper and self._holds(cell) else _NONE
 

@@ -392,6 +392,12 @@ def test_seeded_coins_are_refused_before_the_charge(name: str) -> None:
     assert mechanism.measurement.invoked == [[]]
 
 
+def test_it_may_be_a_root() -> None:
+    assert Queryable(bridged(), DATA).opening == 3.0
+    with pytest.raises(ValueError, match="these coins do not decide it"):
+        Queryable(bridged(), DATA, coins=SeededCoins(1), allow_seeded=True)
+
+
 class Own(PersonInTheMiddle):
     """A person that launches something of its own choice."""
 

@@ -32,7 +32,8 @@ ATOMS = st.sampled_from(
         (Atoms("f64", 0.0, 2.0), [-1, 0, 2, 2.5, -0.0], [0.0, 0.0, 2.0]),
         (Atoms("f32"), [0.1, 1e300], [float(np.float32(0.1)), inf]),
         (Atoms("f32", 0.0, 0.1), [0.1, 0.05], [float(np.float32(0.05))]),  # 0.1 is above there
-        (Atoms("i8"), [127, 128, -128, -129, 1.0, True, np.int64(5)], [-128, 5, 127]),
+        (Atoms("i8"), [127, 128, -128, -129, 0.5, True, np.int64(5), 2.0], [-128, 2, 5, 127]),
+        (Atoms("i32"), [inf, -inf, nan, 1e300, 3.0], [3]),
         (Atoms("u8"), [0, 255, -1, 256], [0, 255]),
         (Atoms("i32", 1, 3), [0, 1, 3, 4], [1, 3]),
         (Atoms("bool"), [True, 1, "x", np.bool_(False)], [False, True]),

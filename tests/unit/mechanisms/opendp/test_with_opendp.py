@@ -1,7 +1,8 @@
 """The bridge to the real OpenDP, where it is installed: `make test-opendp`.
 
-False alarms: a distance of distributions is compared with the bound of Dvoretzky, Kiefer, Wolfowitz
-and Massart at level 1e-9, in three tests.
+False alarms: distances of distributions are compared with the bound of Dvoretzky, Kiefer, Wolfowitz
+and Massart at level 1e-9, three times, and an audit has that level. All else that is random fails
+with a probability below 1e-15.
 """
 
 import os
@@ -61,7 +62,15 @@ def user(function: Any, privacy_map: Any = float, measure: Any = None, metric: A
     return dp.m.make_user_measurement(FLOATS, metric or SYMMETRIC, known, function, privacy_map)
 
 
+TOLD = dp.t.make_user_transformation(
+    *SPACE,
+    dp.atom_domain(T=bool),
+    dp.discrete_distance(),
+    lambda values: len(values) > 2,
+    lambda d_in: min(d_in, 1),
+)
 THEIRS = {
+    "randomized response": TOLD >> dp.m.make_randomized_response_bool(0.75),
     "Laplace, integers": COUNTED >> dp.m.then_laplace(3.0),
     "geometric": COUNTED >> dp.m.then_geometric(0.7),
     "Laplace, floats": SUMMED >> dp.m.then_laplace(30.0),
@@ -135,6 +144,21 @@ def test_our_claims_are_their_maps(name: str) -> None:
         back = OpenDPMeasurement(theirs)
         assert back.privacy_map(3).parts == tuple(map(Fraction, parts(theirs.map(3))))
         assert ours.privacy_map(3, kind) <= back.privacy_map(3)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3, 7, 10, 1000])
+def test_equal_noise_has_equal_maps(scale: int) -> None:
+    """To the last bit or two, which both sides round up."""
+    for theirs, ours in (
+        (COUNTED >> dp.m.then_laplace(float(scale)), Laplace(SIZE, scale=scale)),
+        (COUNTED >> dp.m.then_gaussian(float(scale)), Gaussian(SIZE, scale=scale)),
+        (THEIRS["randomized response"], RandomizedResponse(Bit(any), odds=3)),
+    ):
+        for d_in in (1, 2, 3, 10):
+            exact = ours.privacy_map(d_in)
+            (bound,), (back,) = parts(theirs.map(d_in)), parts(to_opendp(ours, *SPACE).map(d_in))
+            assert exact <= OpenDPMeasurement(theirs).privacy_map(d_in)
+            assert back <= bound <= nextafter(nextafter(nextafter(back, inf), inf), inf)
 
 
 def test_theirs_and_ours_in_one_filter() -> None:
@@ -362,6 +386,7 @@ def geometric(value: int, scale: float) -> float:
     return 1 - tail if value >= 0 else tail
 
 
+AUDITED: Any = {"samples": 400, "confidence": "0.999999999"}
 RUNS = 4000
 BOUND = sqrt(log(2 / 1e-9) / (2 * RUNS))
 
@@ -384,7 +409,7 @@ def test_there_answers_have_our_noise() -> None:
 
 
 def test_an_audit_by_samples_knows_no_better() -> None:
-    verdict = audit(OpenDPMeasurement(THEIRS["geometric"]), [([1, 2], [1])], samples=400)
+    verdict = audit(OpenDPMeasurement(THEIRS["geometric"]), [([1, 2], [1])], **AUDITED)
     assert not verdict.refuted
 
 
