@@ -1,7 +1,7 @@
 """A stand-in for OpenDP, with as much of it as the bridge looks at.
 
 Tests of what the bridge decides itself need no OpenDP, and can say whatever a map or a function may
-give. `test_with_opendp.py` holds the same bridge to the real one.
+give. `with_opendp.py` has what tests of the same bridge to the real one share.
 """
 
 import sys
@@ -13,6 +13,7 @@ import attrs
 import pytest
 
 import mechanisms.opendp.measurement as bridge
+from mechanisms.opendp import OpenDPMeasurement
 
 
 @attrs.frozen
@@ -90,6 +91,33 @@ class Measurement:
 def made(domain: Any, metric: Any, measure: Any, function: Any, privacy_map: Any) -> Measurement:
     """A user-defined measurement."""
     return Measurement(function, privacy_map, domain=domain, metric=metric, measure=measure)
+
+
+DATA = [1.0, 2.0, 3.0]
+SECRET = "the patient is 47"
+
+
+def half(count: int) -> float:
+    return count / 2
+
+
+def bridged(function: Any = None, privacy_map: Any = half, **known: Any) -> OpenDPMeasurement:
+    """A measurement of the stand-in as a mechanism."""
+    own = {name: known.pop(name) for name in ("domain", "metric", "measure") if name in known}
+    more = () if function is None else (function,)
+    return OpenDPMeasurement(Measurement(*more, map=privacy_map, **own), **known)
+
+
+def on_data(act: Callable[[list[float]], Any]) -> Callable[[list[float]], Any]:
+    """What a measurement answers: 0 on an empty example, and otherwise what `act` does."""
+    return lambda values: act(values) if values else 0.0
+
+
+def raises(error: BaseException) -> Callable[[list[float]], Any]:
+    def act(values: list[float]) -> Any:
+        raise error
+
+    return on_data(act)
 
 
 MODULES = {
