@@ -4,6 +4,7 @@
 #   make test    the quick tests, in at most 8 minutes on 2 cores
 #   make test-slow  those of up to 2 minutes each, in at most 25; stops after 50, or: MINUTES=20
 #   make test-all   all tests, also those that are longer; takes hours
+#   make test-opendp  those of the bridge to OpenDP, which the others skip; installs it elsewhere
 #   make check   lint, format, types
 #   make mutants  wrong changes of the packages, each of which a test has to find; takes about
 #                10 minutes on 2 cores; of one room: ROOM=ledgers
@@ -34,7 +35,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-spark test test-slow test-all mutants check format bench figure2 house notebooks docs claims texts vectors recipes api dist clean
+.PHONY: help demo demo-spark test test-slow test-all test-opendp mutants check format bench figure2 house notebooks docs claims texts vectors recipes api dist clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -56,6 +57,16 @@ test-all: $(VENV)/.installed-test
 
 mutants: $(VENV)/.installed-test
 	@$(BIN)/python -m tests.mutants $(if $(ROOM),--room $(ROOM))
+
+OPENDP := build/peers/opendp
+
+test-opendp: $(OPENDP)/.installed
+	$(OPENDP)/bin/python -m pytest tests/unit/mechanisms/opendp
+
+$(OPENDP)/.installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m venv $(OPENDP)
+	@$(OPENDP)/bin/python -m pip --disable-pip-version-check -qq install --editable ".[opendp,table]" hypothesis pytest
+	@touch $@
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .

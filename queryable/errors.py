@@ -91,6 +91,17 @@ class MechanismFault(InteractiveError):  # noqa: N818 (the contract's name)
         )
 
 
+class ForeignNoiseError(QueryError):
+    """The noise of a mechanism comes from elsewhere, so that coins cannot decide it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "its noise is drawn elsewhere, by another library, so these coins do not decide it: "
+            "neither seeded coins nor those of a curator's ledger, nor an exact audit's. Launch it "
+            "in a queryable with the system's coins, the default"
+        )
+
+
 class CodecError(QueryError):
     """A value cannot be written as a text of the curator's schema, or a text cannot be read."""
 

@@ -35,6 +35,8 @@ class does not, the default below holds. All of them depend on public facts alon
   launch is charged (`dry_runs`). Default: nothing.
 * `imagined()`: an answer of the form that its answers have, where a person who launches it does the
   same whatever the numbers are. Dry runs go on with it. Default: none.
+* `tosses_elsewhere`, a bool: whether it has noise that does not come from its coins, so that equal
+  coins give other answers. It runs with the system's coins only. Default: False.
 * `repeats`, a number: how often each mechanism that it holds is run, where that is expected to be
   more than once. Default: 1.
 * `priced(launches)`, of a person in the middle: the loss of what it would launch if it were asked
@@ -168,6 +170,11 @@ def interleaves(mechanism: Any) -> bool:
 def same_records(mechanism: Any) -> bool:
     """Whether all that is launched in it reads the same records, unless the data grow."""
     return bool(getattr(mechanism, "same_records", True))
+
+
+def tosses_elsewhere(mechanism: Any) -> bool:
+    """Whether it has noise that does not come from its coins."""
+    return bool(getattr(mechanism, "tosses_elsewhere", False))
 
 
 def effort(mechanism: InteractiveMechanism[Any]) -> Effort:

@@ -9,10 +9,8 @@ from typing import Any
 import attrs
 
 from queryable.conversation.stepping import advance, advance_with_receipts, begin
-from queryable.faults import (
-    collecting,
-    raise_interrupt,
-)
+from queryable.errors import ForeignNoiseError
+from queryable.faults import collecting, raise_interrupt
 from queryable.losses import Loss
 from queryable.losses.numbers import natural
 from queryable.mechanism import InteractiveMechanism
@@ -96,7 +94,7 @@ def interact(
     most = None if max_rounds is None else natural(max_rounds, "max_rounds")
     with collecting() as faults:
         return conversation(
-            mechanism, dataset, adversary, coins, most, lambda: raise_interrupt(faults)
+            mechanism, dataset, adversary, coins, most, lambda: _require_whole(faults)
         )
 
 
@@ -132,6 +130,18 @@ def conversation(
     return view
 
 
+def _require_whole(faults: list[BaseException]) -> None:
+    """Check that there was no interrupt, and that coins decided all noise.
+
+    Raises:
+        ForeignNoiseError: a mechanism failed because they do not decide its noise.
+    """
+    foreign = any(type(each) is ForeignNoiseError for each in faults)
+    raise_interrupt(faults)
+    if foreign:
+        raise ForeignNoiseError
+
+
 def truncated_view(
     mechanism: InteractiveMechanism[Any],
     dataset: Any,
@@ -150,7 +160,7 @@ def truncated_view(
         state, opening = begin(mechanism, dataset, coins)
         view = View(opening)
         while most is None or len(view) < most:
-            raise_interrupt(faults)
+            _require_whole(faults)
             query = adversary(view)
             if query is None:
                 break
@@ -159,5 +169,5 @@ def truncated_view(
             if not loss <= threshold:
                 break
             view = view.then(query, *told)
-        raise_interrupt(faults)
+        _require_whole(faults)
     return view

@@ -37,6 +37,7 @@ EXTRAS = (
     "sign",
     "sql",
     "mcp",
+    "opendp",
 )
 """The extras that users install; "" is what everybody gets. Others are of this repository."""
 TESTED = (

@@ -19,7 +19,8 @@ FENCE = re.compile(r"^([ \t>]*)(```+|~~~+)[ \t]*([\w+-]*).*$", flags=re.MULTILIN
 SECTION = re.compile(r"^(?:Args|Attributes|Raises):\n((?:    .*\n?|\n)+)", flags=re.MULTILINE)
 ENTRY = re.compile(r"^ {4}(\S.*)", flags=re.MULTILINE)
 PAGES = [*sorted(DOCS.glob("**/*.md")), *sorted(ROOT.glob("*.md"))]
-ELSEWHERE = {"recipes.md", "asking.md"}  # `test_recipes.py` and `test_served_pages.py` run them
+ELSEWHERE = {"recipes.md", "asking.md", "opendp.md"}
+"""`test_recipes.py`, `test_served_pages.py` and, where OpenDP is, its unit tests run them."""
 WITH_CODE = [
     page
     for page in PAGES

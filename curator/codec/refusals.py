@@ -6,6 +6,7 @@ Texts name classes and fields only, and no value: an answer is not told by an er
 from typing import Any
 
 from mechanisms import RandomizedResponse, Table
+from mechanisms.opendp.measurement import OpenDPMeasurement
 from mechanisms.tables.expressions.operands import ExpressionNode
 from mechanisms.tables.expressions.predicates import Predicate
 from queryable import (
@@ -32,6 +33,10 @@ REFUSALS: dict[type, str] = {
     Bit: "count the rows that satisfy a predicate: a Bit holds a Python function",
     CloseBlock: _OWNERS,
     Growth: "leave it to the class of the mechanism, which states its growth",
+    OpenDPMeasurement: (
+        "use a mechanism of the packages: an OpenDPMeasurement stays in its owner's process, and "
+        "its noise is not from the curator's coins"
+    ),
     Queryable: "send the mechanism: a Queryable is a handle, and stays in its process",
     RandomizedResponse: (
         "count the rows that satisfy a predicate with Laplace or Gaussian noise: "

@@ -17,8 +17,8 @@ from contextvars import copy_context
 from typing import Any
 
 from queryable.checks.datasets import described
-from queryable.checks.held import require_nested
 from queryable.checks.protection import Protected
+from queryable.checks.told import check_with
 from queryable.conversation import LOST, Data, Run
 from queryable.conversation.alone import Alone, Same, coins_of, run_as_root
 from queryable.conversation.recalling import Recall
@@ -71,10 +71,11 @@ class MemoryRoot(Moments):
             opening: the opening answer, if the tree is made again from a journal.
 
         Raises:
-            ValueError: the mechanism is nested too deep.
+            ValueError: it is nested too deep, or has noise that these coins do not decide.
         """
+        self._require = check_with(coins)
         try:
-            require_nested((), mechanism)
+            self._require((), mechanism)
         except QueryError as error:
             raise ValueError(str(error)) from None
         super().__init__()
@@ -133,7 +134,7 @@ class MemoryRoot(Moments):
                     answer = self._polled(now, told)
             if known:  # a block is left before it returns: an interrupt could keep the lock
                 return answer
-        require_nested(path, query)
+        self._require(path, query)
         taken = marked(query, names) if names else ()
         if os.getpid() != self._process or self._lock._is_owned():  # type: ignore[attr-defined]
             self._require_mine()

@@ -19,6 +19,7 @@ from queryable.audit.neighbours.shifts import numbers, shifted
 from queryable.audit.neighbours.tapes import Draw, Roll, Tape
 from queryable.errors import HandleError
 from queryable.messages import Failed
+from queryable.optional import tosses_elsewhere
 from queryable.randomness.coins import Coins
 
 
@@ -40,13 +41,18 @@ def recorded(course: Recalled, seed: int) -> Recording:
     """Hold an analysis again on its own data.
 
     Raises:
-        HandleError: the data cannot be read as they were.
+        HandleError: the data cannot be read as they were, or coins do not decide all noise.
     """
     tosses, memory = Tosses(course, seed), dict[Any, Any]()
     found: list[Held] = []
     renewed, state = 0, None
     for place, message in enumerate(course.messages):
         held, same, ahead = _with_its_answer(course, message, state, tosses, place, memory)
+        if any(tosses_elsewhere(leaf.mechanism) for leaf in held.leaves):
+            raise HandleError(
+                "it launched a mechanism whose noise is drawn by another library, so the analysis "
+                "cannot be held again with the same noise"
+            )
         tosses.take(message, ahead)
         renewed += not same
         found.append(held)

@@ -23,6 +23,7 @@ from curator.codec.refusals import REFUSALS
 from mechanisms import LinearQuery, PrivateMultiplicativeWeights
 from mechanisms.linear_queries import Gap, Weighted
 from mechanisms.multiplicative_weights import _same
+from mechanisms.opendp.invoking import OpenDPDraw
 from mechanisms.sampling.choices import PermuteAndFlipLaw, Softmax
 from mechanisms.sampling.laplace_path import CoarsestUnchanged
 from mechanisms.synthetic.graphical import Uniform48
@@ -42,6 +43,7 @@ INSIDE = {
     Gap: "a person's own question to its sparse vector",
     Worked: "made from an answer by whoever reads it",
     Alone: "what a root runs",
+    OpenDPDraw: "an answer of another library, with the data that it is made of",
 }
 """Classes that no query and no answer holds."""
 
