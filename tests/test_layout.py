@@ -90,8 +90,8 @@ FLOORS = {
             "counters multiplicative_weights randomized_response scripted synthetic"
         ),
         "mechanisms.tables": (
-            "expressions requests engines statistics spans joins quantiles records sources "
-            "unit_values "
+            "expressions requests engines statistics spans named_joins joins quantiles records "
+            "sources unit_values "
             "declared front_door growth in_sql outline neighbours table"
         ),
         "mechanisms.tables.neighbours": (

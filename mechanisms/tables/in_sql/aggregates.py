@@ -112,8 +112,11 @@ class SqlAggregates:
     def _units(self, of: Any, node: Any, where: Predicate | None) -> SqlAggregate:
         source = self.reader.source
         only(of, "expressions")
-        names = [self._unit_name(each) for each in of.expressions]
-        if len(names) != 1 or not source.is_unit(names[0]):
+        of_units = [
+            type(each).__name__ == "Column" and source.is_unit(each.name, each.table)
+            for each in of.expressions
+        ]
+        if of_units != [True]:
             unit = source.table.unit
             whom = "the privacy unit" if unit is None else unit.column
             raise refusal(
@@ -123,13 +126,6 @@ class SqlAggregates:
         if source.per_unit:
             return self._rows(where)
         return SqlAggregate(lambda table: table.count_units(where), ("count units", where))
-
-    def _unit_name(self, node: Any) -> str:
-        """The name that a column has, if it is one of this source."""
-        if type(node).__name__ != "Column":
-            return ""
-        self.reader.source.require_alias(node.table)
-        return str(node.name)
 
     def _count_if(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this")

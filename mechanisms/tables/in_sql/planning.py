@@ -22,7 +22,7 @@ from mechanisms.tables.in_sql.outputs import (
 )
 from mechanisms.tables.in_sql.parsing import parsed
 from mechanisms.tables.in_sql.refusals import SqlError, refusal, shown
-from mechanisms.tables.in_sql.sources import SqlSource, of_table
+from mechanisms.tables.in_sql.sources import SqlSource
 from mechanisms.tables.in_sql.subqueries import source_of
 from mechanisms.tables.in_sql.truths import both, where_of
 from mechanisms.tables.in_sql.values import only
@@ -132,11 +132,8 @@ def planned(
     """
     tree = parsed(text, parameters)
 
-    def base(alias: str) -> SqlSource:
-        return of_table(table, table.columns, table.declared, alias)
-
     try:
-        source, where = source_of(tree.select, base, name)
+        source, where = source_of(tree.select, table, name)
         return _Planner(tree.select, source, where).query(text, tree.explains)
     except SqlError:
         raise
@@ -174,7 +171,17 @@ class _Planner:
     def query(self, text: str, explains: bool) -> SqlQuery:
         only(
             self.select,
-            *("expressions", "from_", "where", "group", "having", "order", "limit", "offset"),
+            *(
+                "expressions",
+                "from_",
+                "joins",
+                "where",
+                "group",
+                "having",
+                "order",
+                "limit",
+                "offset",
+            ),
             *("with_", "distinct", "kind", "hint"),
         )
         selected = self.select.expressions
@@ -237,8 +244,8 @@ class _Planner:
                 nodes = [each for each in bare if not self._has_aggregate(each)]
         for node in nodes:
             named = self._named(node, selected)
-            if named not in self.key_nodes:
-                self.key_nodes.append(named)
+            if (same := self.source.canonical(named)) not in self.key_nodes:
+                self.key_nodes.append(same)
                 self.keys.append(key_of(named, self.reader, self.where))
 
     def _named(
@@ -255,10 +262,9 @@ class _Planner:
                 raise refusal(f"there is no column {shown(node)}", "count the selected ones from 1")
             chosen = selected[place - 1]
             return chosen.this if chosen.alias else chosen
-        if type(node).__name__ == "Column" and not node.table:
-            own = {each.lower() for each in self.source.named}
-            if node.name.lower() in self.names and (before or node.name.lower() not in own):
-                return self.names[node.name.lower()]
+        is_name = type(node).__name__ == "Column" and not node.table
+        if is_name and (before or not self.source.has(node.name)):
+            return self.names.get(node.name.lower(), node)
         return node
 
     def _has_aggregate(self, node: Any) -> bool:
@@ -276,7 +282,7 @@ class _Planner:
             bare = bare.this
         selected = self.select.expressions
         resolved = bare if name else self._named(bare, selected, numbered=False)
-        for each in (bare, resolved):
+        for each in map(self.source.canonical, (bare, resolved)):
             if each in self.key_nodes:
                 return Output(name, None, self.key_nodes.index(each))
         return Output(name, self._tree(resolved))
