@@ -92,10 +92,30 @@ class NamedJoin:
         """The columns that were added, by their names in the other table."""
         return dict(self.columns)
 
+    @property
+    def of_mine(self) -> dict[str, str]:
+        """Their names in the other table, by those in the joined rows."""
+        return {mine: theirs for theirs, mine in self.columns}
+
 
 def owners(joins: Iterable[NamedJoin]) -> dict[str, NamedJoin]:
     """By which join each column was added that one of them has added."""
     return {mine: join for join in joins for _, mine in join.columns}
+
+
+def in_text(join: NamedJoin, joins: Iterable[NamedJoin], table: str) -> str:
+    """A join as a query in SQL may write it: LEFT JOIN clinics ON visits.clinic = clinics.id.
+
+    Args:
+        joins: all joins of the table, from whose columns its keys may be.
+        table: the name of the table that was joined first.
+    """
+    added, pairs = owners(joins), []
+    for mine, theirs in join.written:
+        owner = added.get(mine)
+        of, named = (table, mine) if owner is None else (owner.name, owner.of_mine[mine])
+        pairs.append(f"{of}.{named} = {join.name}.{theirs}")
+    return f"{'' if join.inner else 'LEFT '}JOIN {join.name} ON {' AND '.join(pairs)}"
 
 
 def require_joins(joins: Collection[NamedJoin], columns: Collection[str]) -> None:

@@ -55,10 +55,12 @@ class SqlAggregates:
     Attributes:
         reader: of expressions.
         where: which rows, besides the source's own.
+        number: the number of each unit that groups are made of; None if they are not.
     """
 
     reader: RowReader
     where: Predicate | None
+    number: Column | None = None
 
     def is_one(self, node: Any) -> bool:
         """Whether a part of a query is an aggregate."""
@@ -103,10 +105,10 @@ class SqlAggregates:
         source = self.reader.source
         if not source.per_unit:
             return SqlAggregate(lambda table: table.count(where), ("count", where))
-        rows = source.named[ROWS]
-        assert rows.column is not None
+        number = self.number or source.named[ROWS].column
+        assert number is not None
         # A condition on a number of each unit makes the rows of the question units.
-        units: Any = rows.column.is_not_null() if where is None else where
+        units: Any = number.is_not_null() if where is None else where
         return SqlAggregate(lambda table: table.count(units), ("count", units))
 
     def _units(self, of: Any, node: Any, where: Predicate | None) -> SqlAggregate:

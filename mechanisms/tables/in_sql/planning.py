@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import per_units
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.in_sql.aggregates import SAMPLE, SqlAggregate, SqlAggregates
@@ -189,6 +190,7 @@ class _Planner:
             raise SqlError(f"select at least one column, and {MOST_OUTPUTS} at most")
         self.names = {each.alias.lower(): each.this for each in selected if each.alias}
         self._group(selected)
+        self._count_units_by_keys()
         for each in selected:
             self._select(each)
         _require_distinct(columns_of(self.outputs))
@@ -218,10 +220,18 @@ class _Planner:
             self.asked.where,
         )
 
+    def _count_units_by_keys(self) -> None:
+        """Count the units that have a key, if a key is a number of each unit."""
+        keys = (each.operand for each in self.keys)
+        number = next((key for key in keys if per_units(key)), None)
+        if number is not None:
+            self.asked = attrs.evolve(self.asked, number=Column(number))
+
     def _require_one_number(self) -> None:
         """Check that each statistic reads one number of each unit at most."""
+        keys = [each.operand for each in self.keys]
         for each in self.aggregates:
-            read = {repr(number) for number in per_units(*each.by)}
+            read = {repr(number) for number in per_units(*each.by, *keys)}
             if len(read) > 1:
                 raise refusal(
                     "a question reads one number of each unit",

@@ -16,7 +16,7 @@ from mechanisms.tables.in_sql.parsing import conjuncts
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import SqlSource, of_table, spelled
 from mechanisms.tables.in_sql.truths import both, is_null, where_of
-from mechanisms.tables.named_joins import NamedJoin, owners
+from mechanisms.tables.named_joins import NamedJoin, in_text, owners
 
 Place: TypeAlias = tuple[int, str]
 """A column: of which table in FROM, and its name there."""
@@ -130,7 +130,7 @@ class _Matching:
             return self.first, column
         for place, join in self.joins.items():
             if join == self.owners[column]:
-                return place, _reversed(join)[column]
+                return place, join.of_mine[column]
         return None
 
     # Equalities.
@@ -221,6 +221,10 @@ class _Matching:
         Raises:
             SqlError: there is none.
         """
+        if self.written[self.first].left:
+            raise refusal(
+                f"{self._name} on the right of a LEFT JOIN is not answered", "write it on the left"
+            )
         waiting = [place for place in range(len(self.written)) if place != self.first]
         while waiting:
             choices = {place: self._choices(place) for place in waiting}
@@ -272,20 +276,16 @@ class _Matching:
         for place, join in self.joins.items():
             if self.written[place].left and join.inner:
                 raise refusal(
-                    f"LEFT JOIN {join.name} is not answered: rows without a match are not there",
+                    f"LEFT JOIN {join.name} is of rows that the owner left out",
                     f"write {self._text(join)}",
                 )
         there = self._matches()
         for place, join in self.joins.items():
             if not self.written[place].left and place not in there:
                 raise refusal(
-                    f"JOIN {join.name} leaves rows without a match out, and no column tells which",
-                    f"write {self._text(join)}, or let the owner add its key to the columns",
+                    f"JOIN {join.name} leaves out rows without a match, and no column says which",
+                    f"write {self._text(join)}, or let the owner add its key to columns=",
                 )
-        if self.written[self.first].left:
-            raise refusal(
-                f"{self._name} on the right of a LEFT JOIN is not answered", "write it first"
-            )
 
     def _matches(self) -> set[int]:
         """The tables that have a row in every row that is read."""
@@ -366,14 +366,7 @@ class _Matching:
         return self.written[self.first].name
 
     def _text(self, join: NamedJoin) -> str:
-        """A join as a query may write it."""
-        pairs = []
-        for mine, theirs in join.written:
-            owner = self.owners.get(mine)
-            of, names = (self._name, {}) if owner is None else (owner.name, _reversed(owner))
-            named = names.get(mine, mine)
-            pairs.append(f"{of}.{named} = {join.name}.{theirs}")
-        return f"{'' if join.inner else 'LEFT '}JOIN {join.name} ON {' AND '.join(pairs)}"
+        return in_text(join, self.table.joins, self._name)
 
     def _stated(self, one: WrittenTable) -> str:
         known = self._called(one.name)
@@ -382,11 +375,6 @@ class _Matching:
         if not self.table.joins:
             return "let the owner join the tables, and name them: Table.join(.., name='clinics')"
         return f"the owner has joined {self._name} {' '.join(map(self._text, self.table.joins))}"
-
-
-def _reversed(join: NamedJoin) -> dict[str, str]:
-    """The names in the other table of the columns that were added."""
-    return {mine: theirs for theirs, mine in join.columns}
 
 
 def _both(one: Any, other: Any) -> Any:

@@ -56,7 +56,7 @@ def _joined(join: Any) -> WrittenTable:
     only(join, "this", "on", "using", "side", "kind")
     on, using = join.args.get("on"), join.args.get("using") or ()
     if side and on is None and not using:
-        raise refusal(f"{shown(join)} has no ON", _ANSWERED)
+        raise refusal(f"LEFT JOIN {shown(join.this)} has no ON", _ANSWERED)
     for each in using:
         if type(each).__name__ not in ("Identifier", "Column"):
             raise refusal(f"USING ({shown(each)}) is not answered", "name columns")
