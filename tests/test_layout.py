@@ -94,6 +94,10 @@ FLOORS = {
             "sources unit_values "
             "declared front_door growth in_sql outline neighbours table"
         ),
+        "mechanisms.tables.in_sql": (
+            "refusals parsing sources truths functions values conditions joins subqueries grouping "
+            "aggregates outputs answers planning costs asking"
+        ),
         "mechanisms.tables.neighbours": (
             "written csv_records parquet workbooks parts databases joined reopening of_table"
         ),
