@@ -1,7 +1,7 @@
 """The 22 queries of TPC-H with the parameters of its validation runs, and how they are asked here.
 
 Texts are those of the specification. Where DuckDB reads another form, theirs is taken: an interval
-has no precision, `fetch first` and `limit` are left out where they only cut the rows that are shown.
+has no precision. How many of the first rows are shown is left out.
 """
 
 import attrs

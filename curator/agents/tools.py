@@ -100,7 +100,8 @@ class AgentTools:
             "left": str(handle.remaining()),
         }
         if table_joins := getattr(table, "joins", ()):
-            found["joins"] = [in_text(each, table_joins, name) for each in table_joins]
+            called = name.partition("/")[0]
+            found["joins"] = [in_text(each, table_joins, called) for each in table_joins]
         if "per_hour" in about:
             found["questions_an_hour"] = about["per_hour"]
         return found

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from curator import dbapi
+from curator.agents.tools import AgentTools
 from curator.client.in_sql import name_of
 from curator.owner import orders
 from mechanisms.tables.in_sql.refusals import SqlError
@@ -108,6 +109,11 @@ def test_a_served_table_is_joined_as_its_owner_joined_it(curator: Any) -> None:
         assert answer["country"] == ["AT", "FR"]
         assert answer["n"] == pytest.approx([375, 0], abs=9)  # of 250 stays 125 have two bills
         assert answer["k"] == pytest.approx([250, 0], abs=9)
+        told = {each["name"]: each for each in AgentTools(connection).describe()["data_sets"]}
+        assert told["stays"]["joins"] == [
+            "LEFT JOIN clinics ON stays.clinic = clinics.name",
+            "LEFT JOIN bills ON stays.patient = bills.patient",
+        ]
         before = stays.privacy_loss()
         for text, why in (
             (
