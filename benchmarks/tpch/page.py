@@ -93,7 +93,7 @@ def _rewritten() -> Iterator[str]:
     for query in QUERIES:
         if query.rewritten:
             yield f"**{query.number}. {query.title}.** {query.why}\n"
-            yield "\n".join(f"```sql\n{text}\n```\n" for text in query.rewritten)
+            yield "\n".join(f"```text\n{text}\n```\n" for text in query.rewritten)
 
 
 def _refused(results: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:

@@ -292,9 +292,9 @@ class _Planner:
             bare = bare.this
         selected = self.select.expressions
         resolved = bare if name else self._named(bare, selected, numbered=False)
-        for each in map(self.source.canonical, (bare, resolved)):
-            if each in self.key_nodes:
-                return Output(name, None, self.key_nodes.index(each))
+        for each in (bare, resolved) if self.key_nodes else ():
+            if (same := self.source.canonical(each)) in self.key_nodes:
+                return Output(name, None, self.key_nodes.index(same))
         return Output(name, self._tree(resolved))
 
     def _tree(self, node: Any) -> Tree:
