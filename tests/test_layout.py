@@ -91,9 +91,13 @@ FLOORS = {
             "counters multiplicative_weights opendp randomized_response scripted synthetic"
         ),
         "mechanisms.tables": (
-            "expressions requests engines statistics spans joins quantiles records sources "
-            "unit_values "
+            "expressions requests engines statistics spans named_joins joins quantiles records "
+            "sources unit_values "
             "declared front_door growth in_sql outline neighbours table"
+        ),
+        "mechanisms.tables.in_sql": (
+            "refusals parsing sources truths functions values conditions joins subqueries grouping "
+            "aggregates outputs answers planning costs asking"
         ),
         "mechanisms.tables.neighbours": (
             "written csv_records parquet workbooks parts databases joined reopening of_table"

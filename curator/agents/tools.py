@@ -16,6 +16,7 @@ from typing import Any
 from curator.client.connecting import Connection
 from curator.client.in_sql import handle_for, name_of
 from mechanisms.tables.in_sql.answers import SqlAnswer
+from mechanisms.tables.named_joins import in_text
 from queryable.errors import InteractiveError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.wording.quoting import quoted
@@ -102,6 +103,9 @@ class AgentTools:
             "spent": str(handle.privacy_loss()),
             "left": str(handle.remaining()),
         }
+        if table_joins := getattr(table, "joins", ()):
+            called = name.partition("/")[0]
+            found["joins"] = [in_text(each, table_joins, called) for each in table_joins]
         if "per_hour" in about:
             found["questions_an_hour"] = about["per_hour"]
         return found

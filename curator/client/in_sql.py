@@ -23,20 +23,40 @@ from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 
 
 def handle_for(connection: Mapping[str, Queryable], text: str) -> Queryable:
-    """The data set that a query names.
+    """The data set that a query names. Other names in it are of tables that are joined with it.
 
     Raises:
         SqlError: it is no query, or names none or several.
     """
     names = tables_of(text)
-    if len(names) != 1:
-        raise SqlError(f"a query reads one table: this one names {listed(names) or 'none'}")
+    if not names:
+        raise SqlError("a query names the table that it reads: this one names none")
     there = list(connection)
-    same = [each for each in there if each == names[0]]
-    alike = same or [each for each in there if each.lower() == names[0].lower()]
-    if len(alike) != 1:
+    named = list(dict.fromkeys(set_ for name in names if (set_ := _data_set(name, there))))
+    if len(named) > 1:
+        others = {name.lower() for name in names}
+        named = [each for each in named if others <= {each.lower(), *_joined(connection[each])}]
+    if len(named) != 1:
+        if len(names) > 1:
+            raise SqlError(
+                f"a query reads one data set and what is joined with it: there is none for "
+                f"{listed(names)}; there are: {listed(there)}"
+            )
         raise SqlError(f"there is no table {names[0]} for this token; there are: {listed(there)}")
-    return connection[alike[0]]
+    return connection[named[0]]
+
+
+def _data_set(name: str, there: Sequence[str]) -> str | None:
+    """The data set of a name, if there is one; letters of either case are the same."""
+    alike = [each for each in there if each.lower() == name.lower()]
+    if name in there or len(alike) == 1:
+        return name if name in there else alike[0]
+    return None
+
+
+def _joined(handle: Queryable) -> set[str]:
+    """The names of the tables that are joined with a data set."""
+    return {each.name.lower() for each in getattr(handle._root.outline, "joins", ())}
 
 
 def name_of(text: str, parameters: Sequence[Any], how: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ import attrs
 
 from composition import FiltCon
 from curator.settings.budgets import filter_of
+from curator.settings.joined import SEED, DatasetJoin, joins_of
 from curator.settings.sections import (
     Section,
     mapping,
@@ -53,6 +54,7 @@ class Dataset:
         key: its key, if not that of the whole file.
         tick: the seconds between the moments at which a server replies.
         deadline: the seconds after which a server lets a message fail.
+        joins: the tables that are joined with it, in their order.
         batches: the folder with the files of batches; None if the data do not grow here.
         choose_rows: when a server chooses the rows that count: `AT_OPENING`, or at the first
             question that reads them.
@@ -73,6 +75,7 @@ class Dataset:
     per_hour: int | None = None
     choose_rows: str = AT_OPENING
     batches: Path | None = None
+    joins: tuple[DatasetJoin, ...] = ()
 
     def opened(self, on_misread: Callable[[Any], object] | None = None) -> Table:
         """The table of the data. A connection that it needs is closed when the table is gone.
@@ -80,6 +83,18 @@ class Dataset:
         Args:
             on_misread: as for `Table`.
         """
+        table = self._opened(on_misread)
+        for each in self.joins:
+            table = each.joined(table)
+        return table.with_declared(self.declared) if self.joins and self.declared else table
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """What the owner states about columns, those of joined tables included."""
+        found: Mapping[str, Any] = self.options.get("declared", {})
+        return found
+
+    def _opened(self, on_misread: Callable[[Any], object] | None) -> Table:
         if self.table is None:
             return self._table(self.source, on_misread)
         connection = _connected(str(self.source))
@@ -96,7 +111,12 @@ class Dataset:
         bounds = {} if self.unit is None else attrs.asdict(self.unit)
         unit = bounds.pop("column", None)
         bounds.pop("joined", None)
-        return Table(source, privacy_unit=unit, on_misread=on_misread, **bounds, **self.options)
+        options = dict(self.options)
+        if self.joins:
+            options.pop("declared", None)  # they may be of joined columns
+        if any(each.private for each in self.joins):
+            options["seed"] = SEED
+        return Table(source, privacy_unit=unit, on_misread=on_misread, **bounds, **options)
 
 
 def seconds(value: Any) -> Fraction:
@@ -141,6 +161,17 @@ _TABLE = {
 }
 """The options of `Table` that a configuration may have, beside `temp_directory`."""
 
+_OF_FILES = (
+    "types",
+    "sheet",
+    "separator",
+    "quote",
+    "encoding",
+    "decimal",
+    "thousands",
+    "date_format",
+    "null_values",
+)
 _BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
 
 
@@ -173,6 +204,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             "batches": lambda value: folder / text(value),
             "choose_rows": one_name(AT_OPENING, "at the first question"),
             "temp_directory": lambda value: folder / text(value),
+            "joins": mapping,
             **_TABLE,
         },
         ("source", "budget"),
@@ -187,12 +219,18 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
         raise stated.wrong("leave table and schema out: they are for databases, and source a file")
     if isinstance(given.get("columns"), dict):
         given["declared"] = given.pop("columns")
+    if "joins" in given:
+        if "batches" in given:
+            raise stated.wrong("leave batches or joins out: data that are joined do not grow")
+        reading = {key: _TABLE[key] for key in _OF_FILES}
+        given["joins"] = joins_of(stated.inner("joins"), folder, reading)
     d_in = int(_NEIGHBOURS[given.pop("neighbours", "add-or-remove")])
     unit = _unit(stated, given)
     parts = {name: given.pop(name, None) for name in ("source", "table", "schema")}
     own = {key: given.pop(key, default) for key, default in defaults.items()}
     own["choose_rows"] = given.pop("choose_rows", AT_OPENING)
     own["batches"] = given.pop("batches", None)
+    own["joins"] = given.pop("joins", ())
     del given["budget"]
     return Dataset(
         name,

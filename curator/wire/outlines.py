@@ -4,16 +4,19 @@ A privacy unit and its bounds are fields of a data set's description. `columns` 
 column's kind, and `kinds` what else distinguishes it, such as the step of decimals.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+import attrs
+
 from curator.wire.errors import WireError
 from mechanisms.tables.declared import Declared
 from mechanisms.tables.expressions.column_types import Kind
 from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.named_joins import NamedJoin
 from mechanisms.tables.outline import Outline
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.losses.numbers import exact
@@ -25,6 +28,7 @@ def about_of(
     columns: Mapping[str, Kind],
     unit: PrivacyUnit | None,
     declared: Mapping[str, Declared] = MappingProxyType({}),
+    joins: Sequence[NamedJoin] = (),
 ) -> dict[str, Any]:
     """The description of a table with these columns."""
     return {
@@ -36,6 +40,7 @@ def about_of(
         "columns": {name: kind.name for name, kind in columns.items()},
         "kinds": {name: row for name, kind in columns.items() if (row := _row(kind))},
         "privacy_unit": None if unit is None else unit.column,
+        **({"joins": [attrs.asdict(each) for each in joins]} if joins else {}),
         **({} if unit is None else {name: getattr(unit, name) for name in _BOUNDS}),
     }
 
@@ -60,7 +65,8 @@ def outline_of(about: Mapping[str, Any], name: str | None = None) -> FromTable:
         stated = {
             str(each): _declared(row, str(each)) for each, row in about.get("declared", {}).items()
         }
-        return Outline(columns, unit, declared=stated, name=name)
+        joins = tuple(NamedJoin(**each) for each in about.get("joins", ()))
+        return Outline(columns, unit, declared=stated, name=name, joins=joins)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise WireError(
             "the curator's description of this data set has no columns that this library can read; "

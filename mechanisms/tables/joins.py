@@ -9,6 +9,7 @@ import attrs
 from mechanisms.tables.engines.protocol import Choice, Engine
 from mechanisms.tables.expressions.corrections import no_column
 from mechanisms.tables.expressions.operands import column_name
+from mechanisms.tables.named_joins import NamedJoin, name_of_join, owners
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from queryable.losses.numbers import natural, several
 from queryable.wording.quoting import one_of, quoted
@@ -28,9 +29,11 @@ def _pairs(on: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def _names(value: Any) -> list[str] | None:
+def _names(value: Any) -> list[str] | dict[str, str] | None:
     if value is None:
         return None
+    if isinstance(value, Mapping):
+        return {column_name(theirs): column_name(mine) for theirs, mine in value.items()}
     if isinstance(value, str):
         raise TypeError(f"columns is {value!r}; it should be a list such as [{value!r}]")
     return [column_name(name) for name in several(value, "columns")]
@@ -53,6 +56,11 @@ def _rows(value: Any) -> int | None:
     return _positive(value, "max_rows")
 
 
+def _implied(value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else several(value, "implied")
+    return [column_name(name) for name in listed]
+
+
 @attrs.frozen
 class Join:
     """What is joined with a table, and how: public.
@@ -60,25 +68,34 @@ class Join:
     Args:
         on: the names of the key columns, of both sides: one, a list, or a mapping from the table's
             own names to those of the other side.
-        columns: the columns of the other side that are added; by default all but its keys.
+        columns: the columns of the other side that are added; by default all but its keys. A
+            mapping says what each is called in the joined rows.
         how: "left" keeps rows without a match; "inner" leaves them out.
         max_matches: how many public rows a key may have.
         max_rows: how many joined rows of a privacy unit are counted.
+        name: what SQL calls the other side; None if SQL does not join it.
+        implied: columns in `on` whose equality follows from the others, so that SQL may leave it
+            out.
     """
 
     on: list[tuple[str, str]] = attrs.field(converter=_pairs)
-    columns: list[str] | None = attrs.field(default=None, converter=_names)
+    columns: list[str] | dict[str, str] | None = attrs.field(default=None, converter=_names)
     how: str = attrs.field(default="left", validator=one_of("left", "inner"))
     max_matches: int | None = attrs.field(default=None, converter=_matches)
     max_rows: int | None = attrs.field(default=None, converter=_rows)
+    # How SQL names it says nothing about the rows, so it is not in their fingerprint, the repr.
+    name: str | None = attrs.field(
+        default=None, converter=attrs.converters.optional(name_of_join), repr=False
+    )
+    implied: list[str] = attrs.field(factory=list, converter=_implied, repr=False)
 
     @property
     def inner(self) -> bool:
         """Whether rows without a match are left out."""
         return self.how == "inner"
 
-    def added(self, left: Engine, right: Engine) -> list[str]:
-        """The names of the columns that are added.
+    def added(self, left: Engine, right: Engine) -> dict[str, str]:
+        """The columns that are added: their names on the other side, and in the joined rows.
 
         Raises:
             ValueError: a column does not exist, or both sides have it.
@@ -88,20 +105,51 @@ class Join:
                 _require(pair[place], engine)
         keys = {theirs for _, theirs in self.on}
         if self.columns is None:
-            names = [name for name in right.kinds if name not in keys]
+            names = {name: name for name in right.kinds if name not in keys}
         else:
-            names = self.columns
+            names = dict(
+                self.columns
+                if isinstance(self.columns, dict)
+                else zip(self.columns, self.columns, strict=True)
+            )
             for name in names:
                 _require(name, right)
         taken = {name.lower() for name in left.kinds}
-        for name in names:
-            if name.lower() in taken:
+        for name, mine in names.items():
+            if mine.lower() in taken:
                 raise ValueError(
-                    f"rename the column {name!r}, which both sides have, or leave it out of "
-                    "columns=[..]"
+                    f"rename the column {mine!r}, which both sides have, columns="
+                    f"{{{name!r}: 'other_{name}'}}, or leave it out of columns=[..]"
                 )
-            taken.add(name.lower())
+            taken.add(mine.lower())
         return names
+
+    def after(
+        self, joins: tuple[NamedJoin, ...], columns: Mapping[str, str], *, private: bool
+    ) -> tuple[NamedJoin, ...]:
+        """The joins that SQL may write, with this one if it has a name.
+
+        Args:
+            joins: those before it.
+            columns: that were added, as `added` gives them.
+            private: whether the other side is a private table, of which rows are chosen.
+
+        Raises:
+            ValueError: the names do not fit.
+        """
+        if self.name is not None:
+            several = private or (self.max_matches or 1) > 1
+            implied = tuple(self.implied)
+            return (*joins, NamedJoin(self.name, self.on, columns, self.inner, several, implied))
+        if self.implied:
+            raise ValueError("leave implied out: it is for SQL, which joins by a name= alone")
+        for mine, _ in self.on:
+            if mine in owners(joins):
+                raise ValueError(
+                    f"give a name= too: {mine!r} is a column of {owners(joins)[mine].name!r}, and "
+                    "queries in SQL that do not join that would have the columns added here"
+                )
+        return joins
 
 
 def _require(name: str, engine: Engine) -> None:
@@ -111,8 +159,8 @@ def _require(name: str, engine: Engine) -> None:
 
 def with_public(
     engine: Engine, unit: PrivacyUnit | None, source: Any, join: Join
-) -> tuple[Engine, PrivacyUnit | None]:
-    """The rows joined with a public table, and their privacy unit.
+) -> tuple[Engine, PrivacyUnit | None, dict[str, str]]:
+    """The rows joined with a public table, their privacy unit, and the columns that were added.
 
     Args:
         source: an engine, or what is opened as one.
@@ -132,14 +180,14 @@ def with_public(
     if join.max_rows is not None:
         if unit is None or unit.joined:
             raise ValueError("give max_matches instead of max_rows: the table has no privacy_unit")
-        return joined, attrs.evolve(unit, max_rows=join.max_rows)
+        return joined, attrs.evolve(unit, max_rows=join.max_rows), names
     if join.max_matches is None or (unit is not None and not unit.joined):
-        return joined, unit
+        return joined, unit, names
     most = join.max_matches * (1 if unit is None else unit.max_rows)
-    return joined, unit if most == 1 else PrivacyUnit(ROW, max_rows=most, joined=True)
+    return joined, unit if most == 1 else PrivacyUnit(ROW, max_rows=most, joined=True), names
 
 
-def _join_public(engine: Any, public: Any, names: list[str], join: Join) -> Engine:
+def _join_public(engine: Any, public: Any, names: Mapping[str, str], join: Join) -> Engine:
     from mechanisms.tables.engines.duckdb.joins import join_public, rows_of
     from mechanisms.tables.engines.ibis.engine import Ibis
 
@@ -190,8 +238,8 @@ def with_private(
     units: tuple[PrivacyUnit | None, PrivacyUnit | None],
     choices: tuple[Choice, Choice],
     join: Join,
-) -> tuple[Engine, PrivacyUnit]:
-    """The rows of two private tables of one unit, joined, and their privacy unit.
+) -> tuple[Engine, PrivacyUnit, dict[str, str]]:
+    """The rows of two private tables of one unit, their privacy unit, and the columns added.
 
     Raises:
         TypeError, ValueError: they do not fit; this depends on public facts alone.
@@ -203,12 +251,13 @@ def with_private(
             "decide about any number of joined rows. A table that is public is joined by "
             "join(public=.., on=..)"
         )
-    if mine.column != theirs.column:
-        raise TypeError(
-            f"give two tables of one privacy unit; they are of {mine.column!r} and "
-            f"{theirs.column!r}. Rename a column if both name the same persons"
-        )
     if (mine.column, theirs.column) not in join.on:
+        if mine.column != theirs.column:
+            raise TypeError(
+                f"give two tables of one privacy unit; they are of {mine.column!r} and "
+                f"{theirs.column!r}. If both name the same persons, write "
+                f"on={{{mine.column!r}: {theirs.column!r}}}"
+            )
         raise ValueError(
             f"add {mine.column!r} to on=[..]; a joined row of two persons would belong to both"
         )
@@ -219,14 +268,14 @@ def with_private(
     names = join.added(*engines)
     most = mine.max_rows * theirs.max_rows if join.max_rows is None else join.max_rows
     unit = attrs.evolve(mine, max_rows=most)
-    return _join_private(engines, (mine, theirs), choices, names, join), unit
+    return _join_private(engines, (mine, theirs), choices, names, join), unit, names
 
 
 def _join_private(
     engines: tuple[Any, Any],
     units: tuple[PrivacyUnit, PrivacyUnit],
     choices: tuple[Choice, Choice],
-    names: list[str],
+    names: Mapping[str, str],
     join: Join,
 ) -> Engine:
     from mechanisms.tables.engines.duckdb.joins import join_private, rows_of

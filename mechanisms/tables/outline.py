@@ -19,6 +19,7 @@ from mechanisms.tables.expressions.column_types import WRITTEN, Kind
 from mechanisms.tables.expressions.corrections import require_column
 from mechanisms.tables.expressions.operands import operand_of
 from mechanisms.tables.front_door import FromTable
+from mechanisms.tables.named_joins import NamedJoin, require_joins
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.wording import table_in_short
 
@@ -34,12 +35,17 @@ class Outline(FromTable):
         unit: the privacy unit and its bounds; None if each row is a unit.
         declared: the bounds and keys of columns that the owner states.
         name: what FROM calls it; None if any name will do.
+        joins: by which its rows were made, as queries in SQL may write them.
     """
 
     columns: Mapping[str, Kind]
     _unit: PrivacyUnit | None = None
     _declared: Mapping[str, Declared] = attrs.field(factory=dict, kw_only=True)
     name: str | None = attrs.field(default=None, kw_only=True)
+    joins: tuple[NamedJoin, ...] = attrs.field(default=(), kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_joins(self.joins, self.columns)
 
     @property
     def unit(self) -> PrivacyUnit | None:

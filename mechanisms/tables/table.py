@@ -23,6 +23,7 @@ from mechanisms.tables.expressions.operands import column_name, operand_name, op
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.growth import GrowingTable, found_blocks
 from mechanisms.tables.joins import Join, with_private, with_public
+from mechanisms.tables.named_joins import NamedJoin, require_joins
 from mechanisms.tables.outline import Outline
 from mechanisms.tables.requests.discovery import Discovery, FoundKeys
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
@@ -135,6 +136,7 @@ class Table(FromTable, Tabular, GrowingTable):
         self._public: tuple[Any, ...] = ()  # what was joined, and how
         self._forget()
         self._joined: tuple[Table, ...] = ()
+        self._joins: tuple[NamedJoin, ...] = ()
         given = coins.draw(UniformBelow(2**63)) if seed is None else natural(seed, "seed")
         if not given < 2**63:
             raise ValueError("seed is too large; it should be below 2**63")
@@ -172,7 +174,7 @@ class Table(FromTable, Tabular, GrowingTable):
     @property
     def outline(self) -> Outline:
         """What makes its statistics without its rows. Public."""
-        return Outline(self.columns, self._unit, declared=self._declared)
+        return Outline(self.columns, self._unit, declared=self._declared, joins=self._joins)
 
     @property
     def protects(self) -> Protected:
@@ -183,6 +185,11 @@ class Table(FromTable, Tabular, GrowingTable):
     def made_of(self) -> tuple["Table", ...]:
         """The private tables that were joined; none if the table was opened. Public."""
         return self._joined
+
+    @property
+    def joins(self) -> tuple[NamedJoin, ...]:
+        """The joins that queries in SQL may write, in the order in which they were made. Public."""
+        return self._joins
 
     @property
     def columns(self) -> Mapping[str, Kind]:
@@ -225,6 +232,8 @@ class Table(FromTable, Tabular, GrowingTable):
         how: str = "left",
         max_matches: int | None = None,
         max_rows: int | None = None,
+        name: str | None = None,
+        implied: Any = (),
     ) -> "Table":
         """Add the columns of a public table, or of a private table of the same privacy unit.
 
@@ -257,16 +266,21 @@ class Table(FromTable, Tabular, GrowingTable):
             public: a public table: a frame, a dict of columns, an Arrow table, a path of a file, an
                 Ibis table, or a `Table` opened without a privacy unit.
             on: the key column, a list of them, or a mapping of this table's names to the other's.
-            columns: the columns that are added; by default all but the keys.
+            columns: the columns that are added; by default all but the keys. A mapping gives them
+                other names here: {"name": "clinic_name"}.
             how: "left", or "inner" to leave rows without a match out.
             max_matches: how many public rows one row is joined with at most. They are the first in
                 the order of all their columns. By default public keys have to be different.
             max_rows: how many joined rows of a privacy unit are counted.
+            name: what queries in SQL call the other table. They write the join, with that table's
+                own names: `FROM visits v JOIN clinics c ON v.clinic = c.id`. See docs/sql.md.
+            implied: columns of this table in `on` whose equality follows from the other keys, which
+                SQL may leave out: of an order that has one customer, the customer.
 
         Raises:
             TypeError, ValueError: the tables do not fit; this depends on public facts alone.
         """
-        join = Join(on, columns, how, max_matches, max_rows)
+        join = Join(on, columns, how, max_matches, max_rows, name, implied)
         if (other is None) == (public is None):
             raise TypeError("give either another table with a privacy unit, or public=..")
         if is_private(public) or (isinstance(public, Table) and public.unit is not None):
@@ -276,9 +290,9 @@ class Table(FromTable, Tabular, GrowingTable):
         given = public
         public = public._engine if isinstance(public, Table) else public
         if other is None:
-            engine, unit = with_public(self._engine, self._unit, public, join)
+            engine, unit, added = with_public(self._engine, self._unit, public, join)
         elif isinstance(other, Table):
-            engine, unit = with_private(
+            engine, unit, added = with_private(
                 (self._engine, other._engine),
                 (self._unit, other._unit),
                 (self._choice, other._choice),
@@ -287,11 +301,31 @@ class Table(FromTable, Tabular, GrowingTable):
         else:
             raise TypeError(f"write join(public=.., on=..) for a {type(other).__name__}")
         joined = copy(self)
+        joined._joins = join.after(self._joins, added, private=other is not None)
+        require_joins(joined._joins, engine.kinds)
+        theirs_ = given if other is None else other
+        stated = theirs_._declared if isinstance(theirs_, Table) else {}
+        joined._declared = self._declared | {
+            mine: stated[theirs] for theirs, mine in added.items() if theirs in stated
+        }
         joined._engine, joined._unit, joined._parts = engine, unit, None
         joined._forget()
         joined._joined = (self,) if other is None else (self, other)
         joined._public = (join, given)
         return joined
+
+    def with_declared(self, declared: Mapping[str, Any]) -> Self:
+        """The same table with further public bounds and keys of columns, as `declared=` has them.
+
+        After a join, also those of the columns that were added.
+
+        Raises:
+            TypeError, ValueError: they are not like that, or of a column that is not there.
+        """
+        other = copy(self)
+        other._declared = self._declared | declared_of(declared, self.columns)
+        other._forget()
+        return other
 
     @property
     def seed(self) -> int:

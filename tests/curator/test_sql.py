@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from curator import dbapi
+from curator.agents.tools import AgentTools
 from curator.client.in_sql import name_of
 from curator.owner import orders
 from mechanisms.tables.in_sql.refusals import SqlError
@@ -29,6 +30,27 @@ types = { patient = "integer", age = "integer", day = "date" }
 columns.age = { lower = 0, upper = 100 }
 columns.clinic = { keys = ["Graz", "Lyon"] }
 columns.day = { lower = 2024-01-01, upper = 2024-02-29 }
+[datasets.stays]
+source = "visits.csv"
+privacy_unit = "patient"
+max_rows = 1
+budget = { zcdp = "1000" }
+types = { patient = "integer", age = "integer", day = "date" }
+columns.age = { lower = 0, upper = 100 }
+columns.sum = { lower = 0, upper = 9 }
+columns.country = { keys = ["AT", "FR"] }
+[datasets.stays.joins.clinics]
+source = "clinics.csv"
+on = { clinic = "name" }
+columns = { name = "clinic_name", country = "country" }
+[datasets.stays.joins.visits]
+name = "bills"
+source = "bills.csv"
+on = ["patient"]
+columns = { patient = "payer", sum = "sum" }
+types = { patient = "integer", sum = "integer" }
+privacy_unit = "patient"
+max_rows = 2
 [datasets.calls]
 source = "visits.csv"
 budget = { zcdp = "1/10" }
@@ -44,10 +66,14 @@ def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, 
     stated = written(folder, _STATED.replace("columns.day", "columns.day"))
     lines = [f"{n},{n % 90},{('Graz', 'Lyon')[n % 2]},2024-0{n % 2 + 1}-03" for n in range(500)]
     (folder / "visits.csv").write_text("\n".join(["patient,age,clinic,day", *lines]) + "\n")
+    (folder / "clinics.csv").write_text("name,country\nGraz,AT\nParis,FR\n")
+    bills = "".join(f"{n % 250},{n % 7}\n" for n in range(500))
+    (folder / "bills.csv").write_text(f"patient,sum\n{bills}")
     with served(stated) as running:
         token = orders.add_analyst(stated, "ada").split()[-1]
         orders.grant(stated, "visits", "ada", zcdp="900")
         orders.grant(stated, "calls", "ada", zcdp="1/20")
+        orders.grant(stated, "stays", "ada", zcdp="900")
         yield running, token
 
 
@@ -67,6 +93,48 @@ def test_a_handle_of_a_served_table_answers_with_the_owners_bounds_and_keys(cura
     assert [str(each) for each in months["m"]] == ["2024-01-01", "2024-02-01"]
     with pytest.raises(SqlError, match="there is no table calls here"):
         visits.sql("SELECT COUNT(*) FROM calls", loss=ZCDP(1))
+
+
+_STAYS = "stays LEFT JOIN bills b ON stays.patient = b.patient"
+
+
+def test_a_served_table_is_joined_as_its_owner_joined_it(curator: Any) -> None:
+    with curator[0].connect(curator[1]) as connection:
+        stays = connection["stays"]
+        answer = stays.sql(
+            "SELECT country, COUNT(*) AS n, COUNT(DISTINCT stays.patient) AS k, AVG(sum) AS a"
+            f" FROM {_STAYS} JOIN clinics c ON clinic = c.name WHERE age >= 0 GROUP BY country",
+            loss=ZCDP(200),
+        )
+        assert answer["country"] == ["AT", "FR"]
+        assert answer["n"] == pytest.approx([375, 0], abs=9)  # of 250 stays 125 have two bills
+        assert answer["k"] == pytest.approx([250, 0], abs=9)
+        told = {each["name"]: each for each in AgentTools(connection).describe()["data_sets"]}
+        assert told["stays"]["joins"] == [
+            "LEFT JOIN clinics ON stays.clinic = clinics.name",
+            "LEFT JOIN bills ON stays.patient = bills.patient",
+        ]
+        before = stays.privacy_loss()
+        for text, why in (
+            (
+                "SELECT COUNT(*) FROM stays",
+                "write LEFT JOIN bills ON stays.patient = bills.patient",
+            ),
+            (f"SELECT COUNT(*) FROM {_STAYS}, clinics", "not joined so"),
+            ("SELECT COUNT(*) FROM bills", "there is no table bills"),
+        ):
+            with pytest.raises(SqlError, match=why):
+                stays.sql(text, loss=ZCDP(1))
+        assert stays.privacy_loss() == before
+
+
+def test_the_driver_finds_the_data_set_among_the_tables_of_a_join(curator: Any) -> None:
+    text = f"SELECT COUNT(*) AS n FROM {_STAYS} WHERE age < 50"
+    with dbapi.connect(url(curator), curator[1], loss=ZCDP(10)) as connection:
+        assert connection.cursor().execute(text).fetchall()
+        for wrong in (text.replace("bills", "visits"), text.replace("bills", "nowhere")):
+            with pytest.raises(dbapi.NotSupportedError):
+                connection.cursor().execute(wrong)
 
 
 def test_the_driver_keeps_to_pep_249_and_answers_again_for_nothing(curator: Any) -> None:

@@ -106,7 +106,7 @@ def about_of(table: Table, d_in: Any, per_hour: int | None = None) -> dict[str, 
     return {
         "neighbours": neighbours,
         **({} if per_hour is None else {"per_hour": per_hour}),
-        **outlines.about_of(table.columns, table.unit, table.declared),
+        **outlines.about_of(table.columns, table.unit, table.declared, table.joins),
     }
 
 

@@ -55,10 +55,12 @@ class SqlAggregates:
     Attributes:
         reader: of expressions.
         where: which rows, besides the source's own.
+        number: the number of each unit that groups are made of; None if they are not.
     """
 
     reader: RowReader
     where: Predicate | None
+    number: Column | None = None
 
     def is_one(self, node: Any) -> bool:
         """Whether a part of a query is an aggregate."""
@@ -103,17 +105,20 @@ class SqlAggregates:
         source = self.reader.source
         if not source.per_unit:
             return SqlAggregate(lambda table: table.count(where), ("count", where))
-        rows = source.named[ROWS]
-        assert rows.column is not None
+        number = self.number or source.named[ROWS].column
+        assert number is not None
         # A condition on a number of each unit makes the rows of the question units.
-        units: Any = rows.column.is_not_null() if where is None else where
+        units: Any = number.is_not_null() if where is None else where
         return SqlAggregate(lambda table: table.count(units), ("count", units))
 
     def _units(self, of: Any, node: Any, where: Predicate | None) -> SqlAggregate:
         source = self.reader.source
         only(of, "expressions")
-        names = [self._unit_name(each) for each in of.expressions]
-        if len(names) != 1 or not source.is_unit(names[0]):
+        of_units = [
+            type(each).__name__ == "Column" and source.is_unit(each.name, each.table)
+            for each in of.expressions
+        ]
+        if of_units != [True]:
             unit = source.table.unit
             whom = "the privacy unit" if unit is None else unit.column
             raise refusal(
@@ -123,13 +128,6 @@ class SqlAggregates:
         if source.per_unit:
             return self._rows(where)
         return SqlAggregate(lambda table: table.count_units(where), ("count units", where))
-
-    def _unit_name(self, node: Any) -> str:
-        """The name that a column has, if it is one of this source."""
-        if type(node).__name__ != "Column":
-            return ""
-        self.reader.source.require_alias(node.table)
-        return str(node.name)
 
     def _count_if(self, node: Any, where: Predicate | None) -> SqlAggregate:
         only(node, "this")

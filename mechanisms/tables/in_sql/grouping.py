@@ -4,7 +4,6 @@ Keys come from the owner, from a WHERE that names them, or from the expression i
 a CASE, a truth value, the months of a date. Other texts, numbers and dates are found, for a delta.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
 from math import ceil, floor
@@ -17,6 +16,7 @@ from mechanisms.tables.expressions.operands import DatePart, Operand, Truncated,
 from mechanisms.tables.expressions.operands import Literal as Constant
 from mechanisms.tables.in_sql.conditions import RowReader
 from mechanisms.tables.in_sql.functions import PARTS
+from mechanisms.tables.in_sql.parsing import conjuncts
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import Valued, plain
 from mechanisms.tables.requests.keys import Keys, intervals
@@ -140,13 +140,16 @@ def _of_dates(operand: Truncated, reader: RowReader) -> list[Any] | None:
 
 def _named_in(where: Any, node: Any, reader: RowReader) -> list[Any] | None:
     """The constants that a part of WHERE, which every row satisfies, lets an expression equal."""
-    for part in _conjuncts(where):
+    same = reader.source.canonical(node)
+    for part in conjuncts(where):
         kind = type(part).__name__
-        if kind == "In" and part.this == node and part.expressions:
+        if kind not in ("In", "EQ", "Between") or reader.source.canonical(part.this) != same:
+            continue
+        if kind == "In" and part.expressions:
             constants = [reader.like(each, node) for each in part.expressions]
-        elif kind == "EQ" and part.this == node:
+        elif kind == "EQ":
             constants = [reader.like(part.expression, node)]
-        elif kind == "Between" and part.this == node:
+        elif kind == "Between":
             found = _between(part, node, reader)
             if found is None:
                 continue
@@ -165,16 +168,6 @@ def _between(part: Any, node: Any, reader: RowReader) -> list[Any] | None:
         return None
     low, high = ceil(ends[0]), floor(ends[1])
     return list(range(low, high + 1)) if 0 <= high - low < MOST_KEYS else None
-
-
-def _conjuncts(where: Any) -> Iterator[Any]:
-    if type(where).__name__ == "Paren":
-        yield from _conjuncts(where.this)
-    elif type(where).__name__ == "And":
-        for each in where.flatten():
-            yield from _conjuncts(each)
-    else:
-        yield where
 
 
 def _binned(node: Any, reader: RowReader) -> Key | None:

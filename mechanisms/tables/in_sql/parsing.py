@@ -4,7 +4,7 @@ sqlglot reads it, in the dialect of DuckDB. Before, tokens are counted: a text t
 too nested is refused by its own size, not by what the stack has left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -80,6 +80,17 @@ def tables_of(text: str) -> list[str]:
     own = {each.alias.lower() for each in tree.find_all(exp.CTE)}
     names = [each.name for each in tree.find_all(exp.Table) if each.name.lower() not in own]
     return list(dict.fromkeys(names))
+
+
+def conjuncts(where: Any) -> Iterator[Any]:
+    """The conditions that all hold where a condition holds."""
+    if type(where).__name__ == "Paren":
+        yield from conjuncts(where.this)
+    elif type(where).__name__ == "And":
+        for each in where.flatten():
+            yield from conjuncts(each)
+    else:
+        yield where
 
 
 def _bound(tree: Any, parameters: Sequence[Any], exp: Any) -> Any:

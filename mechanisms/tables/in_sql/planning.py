@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import per_units
 from mechanisms.tables.front_door import FromTable
 from mechanisms.tables.in_sql.aggregates import SAMPLE, SqlAggregate, SqlAggregates
@@ -22,7 +23,7 @@ from mechanisms.tables.in_sql.outputs import (
 )
 from mechanisms.tables.in_sql.parsing import parsed
 from mechanisms.tables.in_sql.refusals import SqlError, refusal, shown
-from mechanisms.tables.in_sql.sources import SqlSource, of_table
+from mechanisms.tables.in_sql.sources import SqlSource
 from mechanisms.tables.in_sql.subqueries import source_of
 from mechanisms.tables.in_sql.truths import both, where_of
 from mechanisms.tables.in_sql.values import only
@@ -132,11 +133,8 @@ def planned(
     """
     tree = parsed(text, parameters)
 
-    def base(alias: str) -> SqlSource:
-        return of_table(table, table.columns, table.declared, alias)
-
     try:
-        source, where = source_of(tree.select, base, name)
+        source, where = source_of(tree.select, table, name)
         return _Planner(tree.select, source, where).query(text, tree.explains)
     except SqlError:
         raise
@@ -174,7 +172,17 @@ class _Planner:
     def query(self, text: str, explains: bool) -> SqlQuery:
         only(
             self.select,
-            *("expressions", "from_", "where", "group", "having", "order", "limit", "offset"),
+            *(
+                "expressions",
+                "from_",
+                "joins",
+                "where",
+                "group",
+                "having",
+                "order",
+                "limit",
+                "offset",
+            ),
             *("with_", "distinct", "kind", "hint"),
         )
         selected = self.select.expressions
@@ -182,6 +190,7 @@ class _Planner:
             raise SqlError(f"select at least one column, and {MOST_OUTPUTS} at most")
         self.names = {each.alias.lower(): each.this for each in selected if each.alias}
         self._group(selected)
+        self._count_units_by_keys()
         for each in selected:
             self._select(each)
         _require_distinct(columns_of(self.outputs))
@@ -211,10 +220,18 @@ class _Planner:
             self.asked.where,
         )
 
+    def _count_units_by_keys(self) -> None:
+        """Count the units that have a key, if a key is a number of each unit."""
+        keys = (each.operand for each in self.keys)
+        number = next((key for key in keys if per_units(key)), None)
+        if number is not None:
+            self.asked = attrs.evolve(self.asked, number=Column(number))
+
     def _require_one_number(self) -> None:
         """Check that each statistic reads one number of each unit at most."""
+        keys = [each.operand for each in self.keys]
         for each in self.aggregates:
-            read = {repr(number) for number in per_units(*each.by)}
+            read = {repr(number) for number in per_units(*each.by, *keys)}
             if len(read) > 1:
                 raise refusal(
                     "a question reads one number of each unit",
@@ -237,8 +254,8 @@ class _Planner:
                 nodes = [each for each in bare if not self._has_aggregate(each)]
         for node in nodes:
             named = self._named(node, selected)
-            if named not in self.key_nodes:
-                self.key_nodes.append(named)
+            if (same := self.source.canonical(named)) not in self.key_nodes:
+                self.key_nodes.append(same)
                 self.keys.append(key_of(named, self.reader, self.where))
 
     def _named(
@@ -255,10 +272,9 @@ class _Planner:
                 raise refusal(f"there is no column {shown(node)}", "count the selected ones from 1")
             chosen = selected[place - 1]
             return chosen.this if chosen.alias else chosen
-        if type(node).__name__ == "Column" and not node.table:
-            own = {each.lower() for each in self.source.named}
-            if node.name.lower() in self.names and (before or node.name.lower() not in own):
-                return self.names[node.name.lower()]
+        is_name = type(node).__name__ == "Column" and not node.table
+        if is_name and (before or not self.source.has(node.name)):
+            return self.names.get(node.name.lower(), node)
         return node
 
     def _has_aggregate(self, node: Any) -> bool:
@@ -276,9 +292,9 @@ class _Planner:
             bare = bare.this
         selected = self.select.expressions
         resolved = bare if name else self._named(bare, selected, numbered=False)
-        for each in (bare, resolved):
-            if each in self.key_nodes:
-                return Output(name, None, self.key_nodes.index(each))
+        for each in (bare, resolved) if self.key_nodes else ():
+            if (same := self.source.canonical(each)) in self.key_nodes:
+                return Output(name, None, self.key_nodes.index(same))
         return Output(name, self._tree(resolved))
 
     def _tree(self, node: Any) -> Tree:

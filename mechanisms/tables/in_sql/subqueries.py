@@ -1,6 +1,6 @@
 """FROM: a table, a query over its rows, or a query with a number of each privacy unit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +11,10 @@ from mechanisms.tables.expressions.operands import PerUnit
 from mechanisms.tables.expressions.predicates import Predicate
 from mechanisms.tables.in_sql.conditions import RowReader
 from mechanisms.tables.in_sql.functions import clamped
+from mechanisms.tables.in_sql.joins.matching import matched
+from mechanisms.tables.in_sql.joins.written import require_no_columns, written_tables
 from mechanisms.tables.in_sql.refusals import refusal, shown
-from mechanisms.tables.in_sql.sources import ROWS, Bounds, SqlSource, Valued
+from mechanisms.tables.in_sql.sources import ROWS, Bounds, SqlSource, Valued, of_table
 from mechanisms.tables.in_sql.truths import both, is_null, where_of
 from mechanisms.tables.in_sql.values import only
 
@@ -22,25 +24,23 @@ MOST_ROWS = Fraction(10**6)
 _HOW = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max"}
 _PER_UNIT = "SELECT AVG(CLAMP(n, 0, 20)) FROM (SELECT unit, COUNT(*) AS n FROM t GROUP BY unit)"
 
-Base = Callable[[str], SqlSource]
 
-
-def source_of(select: Any, base: Base, name: str | None) -> tuple[SqlSource, Any]:
+def source_of(select: Any, table: Any, name: str | None) -> tuple[SqlSource, Any]:
     """What a query reads, and its WHERE.
 
     Args:
-        base: the rows of the table under an alias.
+        table: an `Outline` or a `Table`.
         name: that of the table; None if any will do.
 
     Raises:
         SqlError: it is not answered.
     """
-    return _Sources(base, name).read(select, {})
+    return _Sources(table, name).read(select, {})
 
 
 @attrs.frozen
 class _Sources:
-    base: Base
+    table: Any
     name: str | None
 
     def read(self, select: Any, known: Mapping[str, Any]) -> tuple[SqlSource, Any]:
@@ -50,24 +50,32 @@ class _Sources:
             only(with_, "expressions")
             for each in with_.expressions:
                 only(each, "this", "alias")
-                _without_columns(each)
+                require_no_columns(each)
                 named[each.alias.lower()] = (each.this, dict(named))
-        if select.args.get("joins") or select.args.get("laterals"):
-            raise refusal(
-                "JOIN is not answered here",
-                "let the owner join the tables: Table.join(public=..) or Table.join(other)",
-            )
+        if select.args.get("laterals"):
+            raise refusal("LATERAL is not answered", "write JOIN")
         from_ = select.args.get("from_")
         if from_ is None:
             raise refusal("there is no FROM", "name the table")
         only(from_, "this")
         where = select.args.get("where")
-        return self._from(from_.this, named), None if where is None else where.this
+        condition = None if where is None else where.this
+        joins = select.args.get("joins")
+        is_table = type(from_.this).__name__ == "Table" and from_.this.name.lower() not in named
+        if joins or (self.table.joins and is_table):
+            tables = written_tables(select)
+            for each in tables:
+                if each.name.lower() in named:
+                    raise refusal(
+                        f"{each.name} of WITH is not joined", "write the JOIN in that query"
+                    )
+            return matched(tables, self.table, self.name, condition)
+        return self._from(from_.this, named), condition
 
     def _from(self, of: Any, known: Mapping[str, Any]) -> SqlSource:
         kind = type(of).__name__
         alias = of.alias if kind in ("Table", "Subquery") else ""
-        _without_columns(of)
+        require_no_columns(of)
         if kind == "Subquery":
             only(of, "this", "alias")
             return self._query(of.this, known, alias or "the sub-query")
@@ -80,12 +88,12 @@ class _Sources:
             return self._query(inner, seen, alias or name)
         if self.name is not None and name.lower() != self.name.lower():
             raise refusal(f"there is no table {name} here", f"the table is {self.name}")
-        return self.base(alias or name)
+        return of_table(self.table, self.table.columns, self.table.declared, alias or name)
 
     def _query(self, select: Any, known: Mapping[str, Any], alias: str) -> SqlSource:
         if type(select).__name__ != "Select":
             raise refusal(f"{shown(select)} is not answered in FROM", "write a SELECT")
-        only(select, "expressions", "from_", "where", "group", "having", "with_")
+        only(select, "expressions", "from_", "joins", "where", "group", "having", "with_")
         source, where = self.read(select, known)
         if source.per_unit:
             raise refusal("a query over units stands outermost", _PER_UNIT)
@@ -94,13 +102,6 @@ class _Sources:
         if select.args.get("group") is None:
             return _of_rows(select, reader, rows, alias)
         return _of_units(select, reader, rows, alias)
-
-
-def _without_columns(of: Any) -> None:
-    """Check that an alias names a table and not its columns, in another order."""
-    alias = of.args.get("alias")
-    if alias is not None and getattr(alias, "columns", None):
-        raise refusal(f"{shown(of)} names columns", "name each with AS")
 
 
 def _rows(reader: RowReader, where: Any) -> Predicate | None:
@@ -123,19 +124,33 @@ def _of_rows(select: Any, reader: RowReader, where: Predicate | None, alias: str
     for each in select.expressions:
         if type(each).__name__ == "Star":
             only(each)
-            named |= source.named
-            whole |= source.whole
+            for name, value, is_unit in source.everything():
+                _require_new(name, named)
+                named[name] = value
+                whole |= {name} if is_unit else set()
             continue
         of = each.this if each.alias else each
         name = each.alias_or_name
         if not name:
             raise refusal(f"{shown(each)} has no name", "name it with AS")
-        if any(name.lower() == known.lower() for known in named):
-            raise refusal(f"{name} is there twice", "name each column with AS")
+        _require_new(name, named)
         named[name] = reader.value(of)
-        if type(of).__name__ == "Column" and source.is_unit(of.name):
+        if type(of).__name__ == "Column" and source.is_unit(of.name, of.table):
             whole.add(name)
-    return attrs.evolve(source, named=named, alias=alias, where=where, whole=frozenset(whole))
+    return attrs.evolve(
+        source,
+        named=named,
+        alias=alias,
+        where=where,
+        whole=frozenset(whole),
+        tables={},
+        merged=frozenset(),
+    )
+
+
+def _require_new(name: str, named: Mapping[str, Valued]) -> None:
+    if any(name.lower() == known.lower() for known in named):
+        raise refusal(f"{name} is there twice", "name each column with AS")
 
 
 def _of_units(select: Any, reader: RowReader, where: Predicate | None, alias: str) -> SqlSource:
@@ -146,7 +161,9 @@ def _of_units(select: Any, reader: RowReader, where: Predicate | None, alias: st
     unit = source.table.unit
     if unit is None:
         raise refusal("GROUP BY in a sub-query is by the privacy unit", "the table has none")
-    is_unit = [type(each).__name__ == "Column" and source.is_unit(each.name) for each in keys]
+    is_unit = [
+        type(each).__name__ == "Column" and source.is_unit(each.name, each.table) for each in keys
+    ]
     if is_unit != [True]:
         raise refusal(f"GROUP BY in a sub-query is by {unit.column} alone", _PER_UNIT)
     rows = Valued(Column(PerUnit("count", None, Fraction(0), MOST_ROWS, where=where)))
@@ -154,7 +171,7 @@ def _of_units(select: Any, reader: RowReader, where: Predicate | None, alias: st
     for each in select.expressions:
         of = each.this if each.alias else each
         name = each.alias_or_name
-        if type(of).__name__ == "Column" and source.is_unit(of.name):
+        if type(of).__name__ == "Column" and source.is_unit(of.name, of.table):
             whole.add(name)
             continue
         if not name:

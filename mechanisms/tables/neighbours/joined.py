@@ -36,6 +36,7 @@ class JoinedForm(Form):
         first, how = self._first.edited(removed, added), self._join
         given = {"on": dict(how.on), "columns": how.columns, "how": how.how}
         given |= {"max_matches": how.max_matches, "max_rows": how.max_rows}
+        given |= {"name": how.name, "implied": how.implied}
         if self._others:
             return first.join(*self._others, **given)
         return first.join(public=self._public, **given)

@@ -128,7 +128,7 @@ def join_public(
     left: ViewRows,
     right: ViewRows,
     on: Pairs,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     *,
     inner: bool,
     most: int | None,
@@ -136,7 +136,7 @@ def join_public(
     """Each row with the public rows of its keys, at most `most` of them.
 
     Args:
-        columns: of the public side, which are added.
+        columns: of the public side, which are added, and their names in the joined rows.
         inner: whether rows without a match are left out; else their added cells are missing.
         most: how many public rows a key has at most: the first ones in the order of all their
             columns. None: one, and a table in which a key occurs twice is refused.
@@ -154,7 +154,7 @@ def join_public(
 
 
 def public_rows(
-    right: ViewRows, keys: Sequence[str], on: Pairs, columns: Sequence[str], most: int | None
+    right: ViewRows, keys: Sequence[str], on: Pairs, columns: Mapping[str, str], most: int | None
 ) -> tuple[Any, tuple[str, ...]]:
     """The rows of a public table that `join_public` copies, for another engine.
 
@@ -175,7 +175,7 @@ def join_private(
     left: ViewRows,
     right: ViewRows,
     on: Pairs,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     units: tuple[PrivacyUnit, PrivacyUnit],
     choices: tuple[Choice, Choice],
     *,
@@ -297,26 +297,31 @@ class _Copy:
 
 
 def _copied(
-    root: DuckDB, right: ViewRows, rows: str, keys: Sequence[str], columns: Sequence[str]
+    root: DuckDB, right: ViewRows, rows: str, keys: Sequence[str], columns: Mapping[str, str]
 ) -> _Copy:
     """Copy some columns of the right side, where all of its keys are there."""
-    kinds = {name: right.kinds[name] for name in columns}
-    written = {it: right.columns.written[it] for it in columns if it in right.columns.written}
-    names = [*columns, *(column for each in written.values() for column in each.values())]
+    kinds = {mine: right.kinds[name] for name, mine in columns.items()}
+    written, named_here = dict[str, dict[str, str]](), dict(columns)
+    for name, mine in columns.items():
+        if name in right.columns.written:
+            of = right.columns.written[name]
+            written[mine] = {reading: f"{mine}\x1f{reading}" for reading in of}
+            named_here |= {of[reading]: own for reading, own in written[mine].items()}
     own = ViewColumns(
-        tuple(columns),
-        {name: right.columns.kinds[name] for name in names},
+        tuple(columns.values()),
+        {mine: right.columns.kinds[name] for name, mine in named_here.items()},
         written,
-        filed=right.columns.filed,
+        filed=frozenset(columns[name] for name in right.columns.filed if name in columns),
     )
     name = _fresh(root, "joined")
     named = tuple(f"{name} key {i}" for i in range(len(keys)))
     cells = [f"{key} AS {identifier(it)}" for it, key in zip(named, keys, strict=True)]
-    cells += map(identifier, names)
+    cells += (f"{identifier(it)} AS {identifier(mine)}" for it, mine in named_here.items())
     there = " AND ".join(f"{identifier(key)} IS NOT NULL" for key in named)
     select = f"SELECT * FROM (SELECT {', '.join(cells)} FROM ({rows})) WHERE {there}"
     right.root.copy_to(root, name, select)
-    return _Copy(root, name, named, kinds, own, {it: right.formats[it] for it in written})
+    formats = {mine: right.formats[it] for it, mine in columns.items() if mine in written}
+    return _Copy(root, name, named, kinds, own, formats)
 
 
 def _joined(

@@ -26,7 +26,13 @@ from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 
 
 def join_public(
-    left: Ibis, right: ViewRows, on: Pairs, columns: Sequence[str], *, inner: bool, most: int | None
+    left: Ibis,
+    right: ViewRows,
+    on: Pairs,
+    columns: Mapping[str, str],
+    *,
+    inner: bool,
+    most: int | None,
 ) -> Ibis:
     """Each row with the public rows of its keys, as `joins.join_public`."""
     texts = [left.kinds[mine].name == "text" for mine, _ in on]
@@ -34,7 +40,7 @@ def join_public(
     keys = [f"md5({key})" if text else key for key, text in zip(keys, texts, strict=True)]
     rows, names = public_rows(right, keys, on, columns, most)
     public = in_memory(left.backend, rows)
-    kinds = {name: kind_of(public.schema()[name]) for name in columns}
+    kinds = {name: kind_of(public.schema()[name]) for name in columns.values()}
     others = source_of(left.backend, public)
     others.upload(left.backend)
     told = left.database.kinds(left.backend, public)
@@ -47,7 +53,7 @@ def join_private(
     left: Ibis,
     right: Ibis,
     on: Pairs,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     units: tuple[PrivacyUnit, PrivacyUnit],
     choices: tuple[Choice, Choice],
     *,
@@ -65,15 +71,16 @@ def join_private(
         if not (kinds[0].name == kinds[1].name and kinds[0].name in EXACT):
             raise unlike((mine, theirs), *kinds)
     d, names = right.columns.dialect(), [f"join_key_{i}" for i in range(len(on))]
-    while {name.lower() for name in columns} & set(names):
+    while {name.lower() for name in columns.values()} & set(names):
         names = [f"{name}_" for name in names]
     keys = [
         f"{_comparable(right, theirs).bare} AS {d.named(name)}"
         for name, (_, theirs) in zip(names, on, strict=True)
     ]
     there = " AND ".join(f"{d.named(theirs)} IS NOT NULL" for _, theirs in on)
+    added = [f"{d.named(it)} AS {d.named(name)}" for it, name in columns.items()]
     others = (
-        f"SELECT {', '.join([*keys, *map(d.named, columns)])} "
+        f"SELECT {', '.join([*keys, *added])} "
         f"FROM ({_kept(right, units[1], choices[1])}) AS d WHERE {there}"
     )
     pairs = list(zip((mine for mine, _ in on), names, strict=True))
@@ -82,7 +89,7 @@ def join_private(
         *(
             SourceRows(others, right.rows.holds),
             pairs,
-            {name: right.kinds[name] for name in columns},
+            {name: right.kinds[it] for it, name in columns.items()},
         ),
         inner=inner,
     )

@@ -421,6 +421,36 @@ def test_a_column_is_called_as_duckdb_calls_the_number_of_a_row(mine: str, their
     assert joined.sum(theirs, 0, 9)(joined) == 7
 
 
+def test_columns_are_renamed_and_keys_added(open_: Callable[..., Table]) -> None:
+    unit = {"privacy_unit": "person", "max_rows": 9}
+    rows = [(1, "01", 1, None, 3), (1, "a", 2, None, 4), (2, "b", 1, None, 5)]
+    left = open_(VISITS, rows, **unit)
+    right = open_(ORDERS, [(1, "01", "N", 7), (1, "b", "S", 8), (3, "b", "S", 9)], **unit)
+    public = left.join(
+        public={"zip": ["01", "b"], "x": [10, 20]}, on="zip", columns={"zip": "key", "x": "y"}
+    )
+    private = left.join(
+        right, on=["person", "zip"], columns={"zip": "key", "pop": "y", "person": "who"}
+    )
+    for joined, total, there in ((public, 30, 2), (private, 7, 1)):
+        assert [*joined.columns][-len(joined.columns) + len(VISITS) :][:2] == ["key", "y"]
+        assert joined.totals(joined.sum("y", 0, 99).request) == total
+        assert joined.totals(joined.count(column("key").is_not_null()).request) == there
+        assert joined.totals(joined.sum("x", 0, 99).request) == 12
+    assert private.totals(private.sum("who", 0, 9).request) == 1
+
+
+def test_private_tables_with_another_name_for_the_unit() -> None:
+    """The owner says that both names are of the same persons, by naming them as a pair of keys."""
+    mine = Table({"person": [1, 1, 2], "x": [1, 2, 3]}, privacy_unit="person", max_rows=3)
+    theirs = Table({"patient": [1, 3], "y": [4, 5]}, privacy_unit="patient", max_rows=3)
+    joined = mine.join(theirs, on={"person": "patient"})
+    assert joined.unit == PrivacyUnit("person", max_rows=9)
+    assert joined.totals(joined.count(column("y") > 3).request) == 2
+    with pytest.raises(TypeError, match="of one privacy unit"):
+        mine.join(theirs, on={"x": "y"})
+
+
 def test_joins_follow_one_another() -> None:
     table = Table({"zip": pa.array(["01", "02"]), "x": np.array([1, 2])})
     both = table.join(public=REGIONS, on="zip").join(

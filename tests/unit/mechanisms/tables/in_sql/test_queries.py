@@ -1,11 +1,10 @@
 """Queries in SQL: random ones equal DuckDB's exact answers and the statistics of Python."""
 
 import re
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from math import isnan, sqrt
+from math import sqrt
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from mechanisms.tables.in_sql.planning import planned
 from mechanisms.tables.in_sql.refusals import SqlError
 from queryable import GDP, ZCDP, ApproxDP, ApproxZCDP, PureDP, Queryable, QueryRefusedError
 from queryable.errors import QueryError
+from tests.unit.mechanisms.tables.in_sql.exact_answers import close, numbers
 from tests.unit.mechanisms.tables.in_sql.random_queries import (
     DECLARED,
     ROWS,
@@ -29,6 +29,7 @@ pytest.importorskip("sqlglot")
 
 _NO_NOISE = ZCDP(10**13)
 _DATA = rows(1)
+_EXACT = connection(_DATA)
 
 
 def tables() -> tuple[Table, Table]:
@@ -49,40 +50,11 @@ def asked() -> tuple[Queryable, Queryable]:
     return handle(rows_alone), handle(units)
 
 
-def numbers(text: str, asked: tuple[Queryable, Queryable], **how: Any) -> Iterator[tuple[Any, ...]]:
-    """Each number of an answer with its interval, and the exact one."""
-    about_units = "DISTINCT p" in text or "GROUP BY p" in text
-    answer = asked[about_units].sql(text, **how)
-    exact = connection(_DATA).execute(text).fetchall()
-    grouped = " AS g0" in text
-    found = {_key(row, grouped): row[grouped:] for row in answer.rows}
-    for row in exact:
-        if _key(row, grouped) in found:  # keys that nobody named, and NULL, are not there
-            ours = found[_key(row, grouped)]
-            for place, number in enumerate(row[grouped:]):
-                if number is not None and not isnan(number):
-                    yield (*ours[3 * place : 3 * place + 3], float(number))
-
-
-def _key(row: tuple[Any, ...], grouped: bool) -> Any:
-    key = row[0] if grouped else None
-    return key.date() if isinstance(key, datetime) else key
-
-
-def close(text: str, estimate: Any, low: Any, high: Any, exact: float) -> bool:
-    """Whether a number without noise is the exact one; floats are added up in decimal units."""
-    far = (0.02 if "SUM" in text or "CORR" in text else 1e-3) * max(1.0, abs(exact))
-    # Of two or three rows the least noise moves a spread. Two lengths of an interval are eight
-    # standard deviations of its noise.
-    off = max(far, 2 * (high - low))
-    return abs(estimate - exact) <= off and low - off <= exact <= high + off
-
-
 def check(seed: int, count: int, asked: tuple[Queryable, Queryable]) -> None:
     queries, compared = Queries(seed), 0
     for _ in range(count):
         text = queries.query()
-        for found in numbers(text, asked, loss=_NO_NOISE):
+        for found in numbers(text, asked, _EXACT, loss=_NO_NOISE):
             assert close(text, *found), (text, found)
             compared += 1
     assert compared > count
@@ -110,7 +82,7 @@ def test_intervals_hold_the_exact_answers_of_random_queries(seed: int, asked: An
     queries, missed, counted = Queries(seed), 0, 0
     for _ in range(500):
         text = queries.query()
-        found = list(numbers(text, asked, loss=ZCDP("1/2"), confidence="0.9"))
+        found = list(numbers(text, asked, _EXACT, loss=ZCDP("1/2"), confidence="0.9"))
         known = [each for each in found if each[0] is not None]
         if known:
             _, low, high, exact = known[queries.random.randrange(len(known))]
@@ -238,7 +210,7 @@ AS_IN_SQL = [
 
 @pytest.mark.parametrize("text", AS_IN_SQL)
 def test_what_once_differed_is_what_duckdb_answers(text: str, asked: Any) -> None:
-    found = list(numbers(text, asked, loss=_NO_NOISE))
+    found = list(numbers(text, asked, _EXACT, loss=_NO_NOISE))
     rows = connection(_DATA).execute(text).fetchall()
     assert len(found) == sum(number is not None for row in rows for number in row[" g0" in text :])
     for each in found:
@@ -339,7 +311,7 @@ def test_decimals_compare_exactly(operator: str, asked: tuple[Queryable, Queryab
     present = [each for each in _DATA["c"].to_pylist() if each is not None]
     for number in [*sorted(present)[::80], Decimal("10.005"), Decimal("0.001")]:
         text = f"SELECT COUNT(*) AS n FROM v WHERE c {operator} {number}"
-        for found in numbers(text, asked, loss=_NO_NOISE):
+        for found in numbers(text, asked, _EXACT, loss=_NO_NOISE):
             assert found[0] == found[3], text
 
 

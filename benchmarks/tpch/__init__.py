@@ -1,0 +1,1 @@
+"""The queries of TPC-H, asked here and of others."""

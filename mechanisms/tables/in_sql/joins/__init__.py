@@ -1,0 +1,1 @@
+"""FROM with several tables: as it is written, and as the owner has joined them."""
