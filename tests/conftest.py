@@ -59,7 +59,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
-    """Give them back, and let go of Ibis's own database: DuckDB tells of what is alive at the end."""
+    """Give them back, and let go of Ibis's own database: DuckDB tells of what lives longer."""
     gc.unfreeze()
     if "ibis" in sys.modules:
         sys.modules["ibis"].options.default_backend = None

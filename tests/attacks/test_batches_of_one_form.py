@@ -161,7 +161,7 @@ KNOWN = {
     "composition/compositors/fixed/partition.py",  # Parallel
     "composition/compositors/blocks/units.py",  # Blocks
     "mechanisms/counters/contributions.py",  # counters
-    "mechanisms/opendp/records.py",  # OpenDPMeasurement: tests/unit/mechanisms/opendp/test_records.py
+    "mechanisms/opendp/records.py",  # tests/unit/mechanisms/opendp/test_records.py
     "mechanisms/tables/requests/arrays.py",  # statistics: tests/attacks/test_one_record.py
     "mechanisms/tables/requests/found_in_arrays.py",  # found keys, too
     "mechanisms/tables/requests/keys.py",  # public keys
