@@ -5,6 +5,7 @@ takes from its columns to make a statistic is public, so an outline makes equal 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -24,7 +25,7 @@ from mechanisms.tables.requests.privacy_unit import PrivacyUnit
 from mechanisms.tables.requests.wording import table_in_short
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, slots=False)
 class Outline(FromTable):
     """The columns and the privacy unit of a table, without its rows.
 
@@ -72,8 +73,9 @@ class Outline(FromTable):
         """
         operand = operand_of(column)
         require_column(operand, self.columns)
-        return kind_of_operand(operand, self.columns, self._as_read())
+        return kind_of_operand(operand, self.columns, self._as_read)
 
+    @cached_property
     def _as_read(self) -> ViewColumns:
         """The columns with each reading of an undeclared one, as an engine has them."""
         kinds, written = dict[str, Kind](), dict[str, dict[str, str]]()

@@ -56,7 +56,7 @@ def parsed(text: str, parameters: Sequence[Any] | None = ()) -> Parsed:
             "the data are only asked, never changed",
         )
     try:
-        trees = [tree for tree in dialect.parse(text) if tree is not None]
+        trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except errors as error:
         raise SqlError(f"this is no SQL: {_first_line(error)}") from None
     if len(trees) != 1:
