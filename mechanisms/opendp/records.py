@@ -76,7 +76,7 @@ class Atoms:
         if self.kind == "bool":
             return cell if type(cell) is bool else _NONE
         if self.kind == "String":
-            return cell if type(cell) is str and _is_passed(cell) else _NONE
+            return cell if type(cell) is str and _is_unicode(cell) else _NONE
         if self.kind in _FLOATS:
             return self._float(cell)
         if type(cell) is float and cell.is_integer():  # as in a column with missing cells
@@ -111,10 +111,7 @@ def _is_read(kind: str) -> bool:
     return kind in (*_FLOATS, *_UNORDERED) or _INTEGER.fullmatch(kind) is not None
 
 
-def _is_passed(text: str) -> bool:
-    """Whether OpenDP gets the whole text: C ends it at a zero, and "a\\0b" would count as "a"."""
-    if "\0" in text:
-        return False
+def _is_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
