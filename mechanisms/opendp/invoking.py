@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock, current_thread, get_ident, main_thread
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -20,6 +21,7 @@ import numpy as np
 
 from mechanisms.opendp.records import OpenDPRecords
 from queryable.answers.noisy import NoisyInt
+from queryable.data.frozen import read_only
 from queryable.errors import ForeignNoiseError
 from queryable.faults import is_interrupt, touching_data
 from queryable.randomness.coins import SystemCoins
@@ -59,8 +61,8 @@ class OpenDPDraw(Law[Any]):
 def plain(answer: Any) -> Any:
     """An answer that consists of numbers, texts and collections of them.
 
-    Lists become tuples. The keys of a dict are sorted: OpenDP's are a hash table, whose order its
-    claims are not about.
+    Lists become tuples, and a dict a read-only mapping: under a name an answer is given again. Its
+    keys are sorted: OpenDP's are a hash table, whose order its claims are not about.
 
     Raises:
         TypeError: there is anything else in it, such as a queryable, which could be asked further.
@@ -71,11 +73,11 @@ def plain(answer: Any) -> Any:
         return tuple(map(plain, answer))
     if type(answer) is dict:
         keys = sorted(answer, key=lambda key: (type(key).__name__, repr(key)))
-        return {plain(key): plain(answer[key]) for key in keys}
+        return MappingProxyType({plain(key): plain(answer[key]) for key in keys})
     if isinstance(answer, NoisyInt):
         return int(answer)
     if isinstance(answer, np.ndarray | np.generic) and answer.dtype.kind in "biufSU":
-        return np.array(answer) if answer.ndim else answer.item()
+        return read_only(np.array(answer)) if answer.ndim else answer.item()
     raise TypeError(f"the answer holds a {type(answer).__name__}, not numbers and texts alone")
 
 

@@ -4,7 +4,8 @@ Responsible for how a loss is shared by the statistics of a query, and for the r
 Only `Queryable.release` reads data, after it has charged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
@@ -74,8 +75,10 @@ def asked(
             return SqlAnswer(columns_of(query.outputs), (), level, (found,))
     if not query.aggregates:
         return _answer(query, (found,), (), level)
+    with _told_of_charges(keys is not None):
+        statistics = query.statistics(found)
     released = _released(
-        query, query.statistics(found), handle, aims, level, names, blocks, finds=keys is not None
+        query, statistics, handle, aims, level, names, blocks, finds=keys is not None
     )
     return _answer(query, released, released, level)
 
@@ -137,8 +140,7 @@ def _require_left(
         return
     if reduce(add, costs) <= left:
         return
-    rows = handle.ledger()  # of this handle and what is below it
-    known = {row.name for row in rows if row.path == handle._path and row.outcome != "refused"}
+    known = _known_names(handle)
     due = [
         each for each, name in zip(costs, names, strict=True) if name is None or name not in known
     ]
@@ -146,6 +148,12 @@ def _require_left(
         reason = "insufficient budget for all statistics of the query; nothing was charged"
         requested = reduce(add, due)
         raise QueryRefusedError(reason, requested, handle.privacy_loss(), left)
+
+
+def _known_names(handle: Any) -> set[str | None]:
+    """The names of what was launched in a handle before."""
+    rows = handle.ledger()  # of this handle and what is below it
+    return {row.name for row in rows if row.path == handle._path and row.outcome != "refused"}
 
 
 def _found_keys(query: SqlQuery) -> DiscoveredKeys | None:
@@ -177,16 +185,35 @@ def _released(
         finds: whether keys were found and paid for before.
     """
     released: dict[int, Released] = {}
-    for aim, places_ in _alike(query, aims):
+    groups = _alike(query, aims)
+    if len(groups) > 1 and any(names):  # a name of another mechanism is told before a charge
+        known = _known_names(handle) - {None}
+        groups.sort(key=lambda group: known.isdisjoint(names[place] for place in group[1]))
+    for aim, places_ in groups:
         chosen = [statistics[place] for place in places_]
         called = [names[place] for place in places_]
         quantiles = query.aggregates[places_[0]].chooses
         asked_for = _with_level(aim, level, quantile=quantiles)
-        outcomes = handle.release_many(chosen, **asked_for, names=called, blocks=blocks)
+        with _told_of_charges(finds or bool(released)):
+            outcomes = handle.release_many(chosen, **asked_for, names=called, blocks=blocks)
         in_part = finds or bool(released) or any(isinstance(each, Released) for each in outcomes)
         for place, outcome in zip(places_, outcomes, strict=True):
             released[place] = _delivered(outcome, in_part=in_part)
     return [released[place] for place in range(len(statistics))]
+
+
+@contextmanager
+def _told_of_charges(charged: bool) -> Iterator[None]:
+    """Say in an error that a part of the query was charged before, if it was."""
+    try:
+        yield
+    except QueryError as error:
+        if not charged:
+            raise
+        told = f"the rest of the query is wrong and not charged: {error}"
+    else:
+        return
+    raise QueryRefusedError(told, instead=_IN_PART)
 
 
 def _delivered(outcome: Any, *, in_part: bool) -> Released:

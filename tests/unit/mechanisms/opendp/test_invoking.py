@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from threading import Thread
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -147,7 +147,18 @@ def test_the_hook_of_other_threads_stays(monkeypatch: Any) -> None:
 )
 def test_plain_answers(answer: Any, given: Any) -> None:
     assert plain(answer) == given
-    assert type(plain(answer)) is type(given)
+    assert type(plain(answer)) is (MappingProxyType if type(given) is dict else type(given))
+
+
+def test_an_answer_that_is_given_again_cannot_be_changed() -> None:
+    mechanism = bridged(on_data(lambda values: {"a": [np.arange(2)]}))
+    table = Queryable(FiltCon(PureDP(1)), DATA)
+    answer = table.launch(mechanism, name="once")
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        answer["b"] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        answer["a"][0][0] = 7
+    assert [*table.launch(mechanism, name="once")] == ["a"]
 
 
 def test_the_order_of_keys_tells_nothing() -> None:

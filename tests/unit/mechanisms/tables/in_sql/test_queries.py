@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from composition import FiltCon, budget
-from mechanisms import Keys, Table, column, when
+from mechanisms import Count, Keys, Table, column, when
 from mechanisms.tables.in_sql.parsing import MOST_CHARACTERS
 from mechanisms.tables.in_sql.planning import planned
 from mechanisms.tables.in_sql.refusals import SqlError
@@ -442,6 +442,23 @@ def test_a_refusal_after_keys_were_paid_for_says_so() -> None:
     table = _of_names(FiltCon(ApproxDP(30, "1e-5")))
     with pytest.raises(QueryRefusedError, match="were answered and charged"):
         table.sql(_FINDS, loss=ApproxDP(58, "1e-6"), name="again")
+    assert len(table.ledger()) == 2
+
+
+def test_a_name_of_another_mechanism_is_told_before_the_first_charge() -> None:
+    table = Queryable(FiltCon(ZCDP(9)), tables()[0])
+    table.release(Count(), loss=ZCDP(1), name="both: 1")
+    with pytest.raises(QueryError, match="nothing has been charged"):
+        table.sql("SELECT COUNT(*) AS n, MEDIAN(k) AS k FROM v", loss=ZCDP(2), name="both")
+    assert table.privacy_loss() == ZCDP(1)
+
+
+def test_an_error_after_keys_were_paid_for_says_so() -> None:
+    table = _of_names(budget(epsilon=30, delta="1e-5"))
+    rho, delta = table.remaining().parts
+    table.sql("SELECT COUNT(*) AS n FROM t", loss=ApproxZCDP(rho / 9, 0), name="again")
+    with pytest.raises(QueryRefusedError, match=r"belongs to another .* were answered and charged"):
+        table.sql(_FINDS, loss=ApproxZCDP(rho / 9, delta / 2), name="again")
     assert len(table.ledger()) == 2
 
 
