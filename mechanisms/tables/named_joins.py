@@ -4,14 +4,15 @@ Knows names and no rows. A table whose rows were joined has one for each join th
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import attrs
 
 from queryable.wording.quoting import quoted
 
-MOST_JOINS, LONGEST = 100, 200
-"""How many joins a table has, and how many characters a name."""
+MOST_JOINS, MOST_PAIRS, LONGEST = 100, 10_000, 200
+"""How many joins a table has, how many pairs of columns a join, and how many characters a name."""
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -23,7 +24,9 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
     given = value.items() if isinstance(value, Mapping) else value
-    pairs = tuple(_names(pair) for pair in given)
+    pairs = tuple(_names(pair) for pair in islice(given, MOST_PAIRS + 1))
+    if len(pairs) > MOST_PAIRS:
+        raise ValueError(f"a join names {MOST_PAIRS} pairs of columns at most")
     if not all(len(pair) == 2 for pair in pairs):
         raise TypeError(f"{quoted(value)} should be a list of pairs of names")
     return tuple((mine, theirs) for mine, theirs in pairs)

@@ -3,13 +3,21 @@
 from collections.abc import Iterable
 
 from queryable.errors import QueryError
+from queryable.optional import one_line
 
 _LONGEST = 120
+_LONGEST_TEXT = 2_000
 _MOST = 20
 
 
 class SqlError(QueryError):
-    """A query in SQL that is not answered. Nothing was read or charged; the text has a remedy."""
+    """A query in SQL that is not answered. Nothing was read or charged; the text has a remedy.
+
+    It is on one line and shortened: names in it may come from a curator.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text, _LONGEST_TEXT, 300))
 
 
 def refusal(what: str, instead: str) -> SqlError:

@@ -7,6 +7,8 @@ import pytest
 from curator.wire.errors import WireError
 from curator.wire.outlines import about_of, outline_of
 from mechanisms import Table
+from mechanisms.tables.in_sql.planning import planned
+from mechanisms.tables.in_sql.refusals import SqlError
 from mechanisms.tables.named_joins import MOST_JOINS, NamedJoin, in_text, require_joins
 from mechanisms.tables.outline import Outline
 
@@ -95,3 +97,15 @@ def test_an_outline_checks_its_joins() -> None:
         Outline({}, joins=joined.joins[:1])
     with pytest.raises(ValueError, match="not there yet"):
         Outline(joined.columns, joins=joined.joins[::-1])
+
+
+def test_names_of_a_hostile_description_move_no_cursor() -> None:
+    joined = table()
+    good = about_of(joined.columns, joined.unit, joined.declared, joined.joins)
+    evil = outline_of(_changed(good, 0, name="\x1b[2J\n" + "c" * 90, on=[["k", "\x1b[1A" * 30]]))
+    pytest.importorskip("sqlglot")
+    for text in ("SELECT COUNT(*) FROM v JOIN other ON v.k = other.id", "SELECT COUNT(*) FROM v"):
+        with pytest.raises(SqlError) as told:
+            planned(text, evil)
+        assert str(told.value).isprintable()
+        assert len(str(told.value)) <= 2000
