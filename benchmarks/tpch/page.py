@@ -25,6 +25,8 @@ often.
 customers, and one of them may have 150 items of the highest price. Noise does not grow with the
 data: with {scale_up} times as many customers, as at scale 1, the widths of sums over customers are
 {scale_up} times smaller. It grows with what is protected: `max_rows = 10` would give a fifteenth.
+An answer whose width is many times the number cannot be used at this scale. The interval of a
+quotient whose divisor may be 0 has no end (*not finite*): it holds every number.
 
 In the columns of SmartNoise SQL {smartnoise} and OpenDP {opendp} a text runs *verbatim*, or
 *prepared*: over one flat table that the owner has joined, with columns for what the library lacks
@@ -98,7 +100,8 @@ def _rewritten() -> Iterator[str]:
 
 def _refused(results: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
     yield "## What the refusals say\n"
-    yield "Nothing is charged. Of a rewritten query this is what its own text is told.\n"
+    yield "Nothing is charged. Of a rewritten query this is what its own text is told. Long"
+    yield "texts, here and below, are cut.\n"
     yield "| Query | Refusal | Why |\n|---|---|---|"
     for query in QUERIES:
         result = results[query.number]

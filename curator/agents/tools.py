@@ -16,7 +16,7 @@ from typing import Any
 from curator.client.connecting import Connection
 from curator.client.in_sql import handle_for, name_of
 from mechanisms.tables.in_sql.answers import SqlAnswer
-from mechanisms.tables.named_joins import in_text
+from mechanisms.tables.named_joins import in_text, owners
 from queryable.errors import InteractiveError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.wording.quoting import quoted
@@ -84,10 +84,13 @@ class AgentTools:
     def _described(self, name: str) -> dict[str, Any]:
         about = self._connection.about(name)
         table = self._connection.table(name)
-        columns = []
+        columns, joins = [], getattr(table, "joins", ())
+        joined = owners(joins)
         for column, kind in about.get("columns", {}).items():
             stated = table.declared.get(column)
             row = {"name": column, "type": kind}
+            if (join := joined.get(column)) is not None:
+                row["in_sql"] = f"{join.name}.{join.of_mine[column]}"
             if stated is not None and stated.lower is not None:
                 row |= {"lower": _plain(stated.lower), "upper": _plain(stated.upper)}
             if stated is not None and stated.keys:
@@ -103,9 +106,9 @@ class AgentTools:
             "spent": str(handle.privacy_loss()),
             "left": str(handle.remaining()),
         }
-        if table_joins := getattr(table, "joins", ()):
+        if joins:
             called = name.partition("/")[0]
-            found["joins"] = [in_text(each, table_joins, called) for each in table_joins]
+            found["joins"] = [in_text(each, joins, called) for each in joins]
         if "per_hour" in about:
             found["questions_an_hour"] = about["per_hour"]
         return found

@@ -97,7 +97,7 @@ def ordered(
     """Give an order to the curator that runs; if none does, carry it out here."""
     with suppress(ConnectionError, FileNotFoundError):
         return running(RunningCurator(owner_socket(configuration.file)))
-    ledger = ledger_of(configuration.ledger)
+    ledger = ledger_of(configuration.ledger, make=False)
     try:
         return here(AccessStore(ledger))
     finally:

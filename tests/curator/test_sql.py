@@ -114,6 +114,9 @@ def test_a_served_table_is_joined_as_its_owner_joined_it(curator: Any) -> None:
             "LEFT JOIN clinics ON stays.clinic = clinics.name",
             "LEFT JOIN bills ON stays.patient = bills.patient",
         ]
+        columns = {each["name"]: each for each in told["stays"]["columns"]}
+        assert columns["payer"]["in_sql"] == "bills.patient"
+        assert "in_sql" not in columns["age"]
         before = stays.privacy_loss()
         for text, why in (
             (
@@ -121,7 +124,7 @@ def test_a_served_table_is_joined_as_its_owner_joined_it(curator: Any) -> None:
                 "write LEFT JOIN bills ON stays.patient = bills.patient",
             ),
             (f"SELECT COUNT(*) FROM {_STAYS}, clinics", "not joined so"),
-            ("SELECT COUNT(*) FROM bills", "there is no table bills"),
+            ("SELECT COUNT(*) FROM bills", "write FROM stays LEFT JOIN bills ON stays.patient"),
         ):
             with pytest.raises(SqlError, match=why):
                 stays.sql(text, loss=ZCDP(1))

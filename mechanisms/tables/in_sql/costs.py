@@ -155,7 +155,7 @@ def shares(query: SqlQuery, finds: bool, within: Any, loss: Any) -> list[dict[st
     if finds:
         raise SqlError(
             "keys are found for a loss with a delta: give loss=ApproxDP(..), or public keys, "
-            "WHERE state IN ('CA', 'NY')"
+            f"WHERE {_found(query)}"
         )
     return _of_widths(query, within)
 
@@ -192,11 +192,16 @@ def _of_loss(query: SqlQuery, finds: bool, loss: Loss) -> list[dict[str, Any]]:
     if not isinstance(loss, ApproxDP | ApproxZCDP) or not loss.parts[1]:
         raise SqlError(
             f"loss is {loss}; keys are found for a delta: give ApproxDP(epsilon, delta) or "
-            "ApproxZCDP(rho, delta), or public keys, WHERE state IN ('CA', 'NY')"
+            f"ApproxZCDP(rho, delta), or public keys, WHERE {_found(query)}"
         )
     each, delta = loss.parts[0] / count, loss.parts[1]
     keys, others = loss.of_parts((each, delta)), loss.of_parts((each, Fraction(0)))
     return [{"loss": keys}, *[{"loss": others}] * (count - 1)]
+
+
+def _found(query: SqlQuery) -> str:
+    """A condition that names the keys that would have to be found."""
+    return " AND ".join(f"{each.text} IN (..)" for each in query.keys if each.groups is None)
 
 
 def _share(loss: Loss, count: int) -> Loss:

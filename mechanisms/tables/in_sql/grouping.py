@@ -35,11 +35,13 @@ class Key:
         operand: what the keys are values of.
         groups: the public keys; None if they have to be found.
         labels: how the keys are shown, if not as themselves.
+        text: the expression as it is written, if its keys have to be found.
     """
 
     operand: Operand
     groups: Groups | None
     labels: tuple[Any, ...] | None = None
+    text: str = ""
 
 
 def key_of(node: Any, reader: RowReader, where: Any) -> Key:
@@ -71,7 +73,7 @@ def key_of(node: Any, reader: RowReader, where: Any) -> Key:
             f"GROUP BY {shown(node)} is by numbers or times that hardly any two rows share",
             f"group intervals: FLOOR({shown(node)} / 10) * 10, or DATE_TRUNC('month', ..)",
         )
-    return Key(operand, None)
+    return Key(operand, None, text=shown(node))
 
 
 def _known(

@@ -57,8 +57,13 @@ def _first(written: Sequence[WrittenTable], table: Any, name: str | None) -> int
     if len(places) == 1:
         return places[0]
     there = ", ".join(each.name for each in written)
-    if not places and name is None:
-        raise refusal(f"{there} is joined to a table that FROM does not name", "name it in FROM")
+    if all(each.name.lower() in joined for each in written):
+        of, called = name or "t", written[0].name.lower()
+        alike = [each for each in table.joins if each.name.lower() == called]
+        raise refusal(
+            f"FROM has {there} without the table with which the owner joined that",
+            f"write FROM {of} {' or '.join(in_text(each, table.joins, of) for each in alike)}",
+        )
     if not places:
         raise refusal(f"there is no table {there} here", f"the table is {name}")
     if name is None and not joined:
@@ -368,10 +373,15 @@ class _Matching:
     def _text(self, join: NamedJoin) -> str:
         return in_text(join, self.table.joins, self._name)
 
+    def _alike_text(self, one: WrittenTable, join: NamedJoin) -> str:
+        """The join as an inner one, if it was written so and can be answered so."""
+        inner = not one.left and self._key(join) is not None
+        return self._text(join).removeprefix("LEFT ") if inner else self._text(join)
+
     def _stated(self, one: WrittenTable) -> str:
         known = self._called(one.name)
         if known:
-            return f"write {' or '.join(map(self._text, known))}"
+            return f"write {' or '.join(self._alike_text(one, join) for join in known)}"
         if not self.table.joins:
             return "let the owner join the tables, and name them: Table.join(.., name='clinics')"
         return f"the owner has joined {self._name} {' '.join(map(self._text, self.table.joins))}"

@@ -384,6 +384,13 @@ def test_parameters_are_constants_and_never_text() -> None:
     assert found["n"] == list(exact[0])
 
 
+def test_the_refusal_to_find_keys_names_the_columns_of_the_query() -> None:
+    table = _of_names(FiltCon(ZCDP(1)))
+    for how in ({"loss": ZCDP("1/2")}, {"within": 50}):
+        with pytest.raises(SqlError, match=r"public keys, WHERE s IN \(\.\.\)$"):
+            table.sql(_FINDS, **how)
+
+
 def test_keys_that_nobody_names_are_found_for_a_delta() -> None:
     names = pytest.importorskip("pyarrow").table({"u": list(range(600)) * 2, "s": ["x", "y"] * 600})
     table = Queryable(budget(epsilon=30, delta="1e-5"), Table(names, privacy_unit="u", max_rows=2))
