@@ -85,6 +85,7 @@ class _Matching:
         self.owners = owners(table.joins)
         self.own = [each for each in table.columns if each not in self.owners]
         self.joins: dict[int, NamedJoin] = {}  # of each table that is known
+        self.names: dict[tuple[int, bool], list[str]] = {}  # before its join is known, and after
         self.merged: set[Place] = set()
         self.conditions = [] if where is None else list(conjuncts(where))
         self.equal: list[Equality] = []  # what holds in every row
@@ -98,9 +99,12 @@ class _Matching:
         if place == self.first:
             return self.own
         join = self.joins.get(place)
-        alike = [join] if join else self._called(self.written[place].name)
-        both_sides = ([*each.of_theirs, *(theirs for _, theirs in each.on)] for each in alike)
-        return list(dict.fromkeys(name for names in both_sides for name in names))
+        key = place, join is None
+        if key not in self.names:
+            alike = [join] if join else self._called(self.written[place].name)
+            both_sides = ([*each.of_theirs, *(theirs for _, theirs in each.on)] for each in alike)
+            self.names[key] = list(dict.fromkeys(name for names in both_sides for name in names))
+        return self.names[key]
 
     def _called(self, name: str) -> list[NamedJoin]:
         return [each for each in self.table.joins if each.name.lower() == name.lower()]
