@@ -32,7 +32,7 @@ def handle_for(connection: Mapping[str, Queryable], text: str) -> Queryable:
     if not names:
         raise SqlError("a query names the table that it reads: this one names none")
     there = list(connection)
-    named = list(dict.fromkeys(set_ for name in names if (set_ := _data_set(name, there))))
+    named = list(dict.fromkeys(each for name in names if (each := _data_set(name, there))))
     if len(named) > 1:
         others = {name.lower() for name in names}
         named = [each for each in named if others <= {each.lower(), *_joined(connection[each])}]

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from composition import FiltCon
 from curator.agents.replaying import replay_session
 from curator.agents.serving import server_of
 from curator.agents.sessions import read_session
 from curator.agents.tools import AgentTools
 from curator.owner import orders
-from queryable import ApproxZCDP
+from mechanisms import Table
+from queryable import ApproxDP, ApproxZCDP, Queryable
 from queryable.errors import QueryError
 from tests.curator.serving import ROOT, Served, served, written
 
@@ -199,6 +201,20 @@ def test_an_error_names_the_arguments_of_the_tool(curator: Any) -> None:
         assert (await call(client, "ask", query=f"EXPLAIN {query}"))["charged"] == "nothing"
 
     held(curator, "eve", talk)
+
+
+def test_an_error_says_whether_a_part_was_charged() -> None:
+    """In approximate DP the keys fit into the budget, and what is asked of them does not."""
+    rows = {"u": list(range(600)), "s": ["x", "y"] * 300}
+    table = Queryable(FiltCon(ApproxDP(30, "1e-5")), Table(rows, privacy_unit="u", max_rows=2))
+    tools: Any = AgentTools({"t": table})  # type: ignore[arg-type]
+    query = "SELECT s, COUNT(*) AS n FROM t GROUP BY s"
+    told = tools.ask(query, epsilon="58", delta="1e-6")
+    assert "other statistics of the query were answered and charged" in told["error"]
+    assert "nothing was" not in told["error"]
+    assert told["charged"].startswith("yes")
+    again = tools.ask(query, epsilon="58", delta="1e-6")
+    assert again["charged"] == "nothing"
 
 
 def test_the_owner_limits_questions_an_hour(curator: Any) -> None:

@@ -136,7 +136,8 @@ def _require_left(
         left = handle.remaining(blocks=blocks)
     except QueryError:  # no budget, so no limit
         return
-    if not isinstance(left, PureDP | ZCDP | ApproxZCDP | GDP):
+    adds_up = isinstance(left, PureDP | ZCDP | ApproxZCDP | GDP)
+    if not adds_up or any(type(each) is not type(left) for each in costs):
         return
     if reduce(add, costs) <= left:
         return

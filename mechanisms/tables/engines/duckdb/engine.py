@@ -241,6 +241,8 @@ class DuckDB(Engine):
 
     @property
     def _connection(self) -> Any:
+        if not self._held:
+            raise ValueError("open the table again: it is closed")
         return self._held[0]
 
     def require_unchanged(self) -> None:
@@ -249,13 +251,12 @@ class DuckDB(Engine):
         Raises:
             ValueError: they are not.
         """
-        if not self._finish.alive:
-            raise ValueError("open the table again: it is closed")
+        _ = self._connection
         self.sources.require_unchanged()
 
     def plan(self, request: Request, choice: Choice) -> Plan:
         """Compile the request to one statement."""
-        self.sources.require_unchanged()
+        self.require_unchanged()
         return statement_of(request, choice, self.columns)
 
     def run(self, plan: Plan) -> list[tuple[int, ...]] | Array:
@@ -297,7 +298,7 @@ class DuckDB(Engine):
 
     def plan_find(self, asked: Discovery, choice: Choice) -> FindPlan:
         """Compile what finds keys to one statement."""
-        self.sources.require_unchanged()
+        self.require_unchanged()
         return find_statement(asked, choice, self.columns)
 
     def find(self, plan: FindPlan) -> Iterator[FoundKeys]:

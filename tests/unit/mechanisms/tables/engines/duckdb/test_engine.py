@@ -17,7 +17,7 @@ from composition import FiltCon
 from mechanisms import Count, Gaussian, GroupBy, Histogram, Mean, Quantile, Sum, Table, column
 from mechanisms.tables.engines.duckdb.engine import DuckDB
 from mechanisms.tables.engines.files.opening import Sources
-from queryable import ZCDP, MechanismFault, Queryable
+from queryable import ZCDP, ApproxDP, MechanismFault, Queryable, QueryError
 from queryable.statistics import IntegerStatistic
 
 x = column("x")
@@ -239,3 +239,16 @@ def test_declared_columns_of_many_objects_stay_beside_the_others() -> None:
     table = Table({"a": list(range(count)), "b": np.arange(count)}, types={"a": "BIGINT"})
     with table:
         assert Count(column("a") == column("b"))(table) == count
+
+
+def test_a_table_that_is_closed_refuses_before_a_charge() -> None:
+    """That it is closed is public. It was charged once, and then failed."""
+    table = Table({"a": [1, 2, 3], "s": ["x", "y", "x"]})
+    handle = Queryable(FiltCon(ApproxDP(1, "1e-5")), table)
+    table.close()
+    for asked in (table.count(), table.discovered_keys("s")):
+        with pytest.raises(QueryError, match="open the table again: it is closed"):
+            handle.release(asked, loss=ApproxDP("1/9", "1e-6"))
+    with pytest.raises(ValueError, match="open the table again: it is closed"):
+        table.join(public={"s": ["x"], "w": [3]}, on="s")
+    assert handle.privacy_loss() == ApproxDP(0, 0)
