@@ -7,6 +7,7 @@ forgotten when the class ends.
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType
 from typing import Any, NamedTuple
@@ -83,7 +84,7 @@ def kind_of_class(kind: Any) -> ValueKind:
         fixed = _is_frozen(kind, [each.name for each in fields])
     elif found:
         run = every = _attributes
-    alive = ref(kind, lambda _: KINDS.pop(number, None))
+    alive = ref(kind, partial(KINDS.pop, number))  # no code of Python: no interrupt stops it
     checked = issubclass(kind, Checked) and not issubclass(kind, Statistic)
     known = ValueKind(
         issubclass(kind, _HOLDS_NOTHING),

@@ -1,5 +1,6 @@
 """The journal writes a query's text once, and after an interrupt the log can be opened."""
 
+import gc
 import sys
 from fractions import Fraction
 from types import FrameType
@@ -114,8 +115,12 @@ def opened(ledger: MemoryLedger) -> Queryable:
 
 
 def interrupted(table: Queryable, nth: int) -> bool:
-    """Whether a launch was interrupted before the n-th instruction; there may be fewer."""
+    """Whether a launch was interrupted before the n-th instruction; there may be fewer.
+
+    Garbage is not collected meanwhile: Python drops what is raised in a finalizer.
+    """
     before = sys.gettrace()
+    gc.disable()
     sys.settrace(Interrupting(nth))
     try:
         table.launch(NOISY)
@@ -123,6 +128,7 @@ def interrupted(table: Queryable, nth: int) -> bool:
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False
 
 
