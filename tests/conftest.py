@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Ignore two warnings of ours.
+    """Ignore warnings of ours, and derive the coins of a test from the test in CI.
 
     pytest imports the classes that pyproject.toml names before it reads this file, and with them
     numpy, which then has as many threads as it likes.
@@ -40,6 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "ignore::queryable.errors.MisreadWarning",  # many open data that cannot be read
     ):
         config.addinivalue_line("filterwarnings", line)
+    if os.environ.get("CI"):
+        from tests.own_coins import OwnCoins  # it loads numpy
+
+        config.pluginmanager.register(OwnCoins())
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
