@@ -85,6 +85,7 @@ class SqlSource:
         merged: names of an alias that USING has made one with another table's.
         lacking: the names of numbers of a unit that are NULL in SQL if all its cells are, as MAX.
             Such a unit is left out of what reads them.
+        elsewhere: of columns of tables that FROM leaves out, how the query would join the table.
     """
 
     table: FromTable
@@ -96,6 +97,7 @@ class SqlSource:
     lacking: frozenset[str] = frozenset()
     tables: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
     merged: frozenset[tuple[str, str]] = frozenset()
+    elsewhere: Mapping[str, str] = attrs.field(factory=dict)
 
     def require_no_null_of(self, node: Any) -> None:
         """Check that an expression that makes something of NULL reads no number that lacks it.
@@ -139,6 +141,8 @@ class SqlSource:
         if len(found) > 1:
             raise refusal(f"{name} may be {listed(found)}", "write the table before it")
         if not found:
+            if (join := self.elsewhere.get(name)) is not None:
+                raise refusal(f"FROM leaves out the table of {quoted(name)}", f"write {join}")
             _in([each for columns in self.tables.values() for each in columns], name)
         [key] = found.values()
         return key

@@ -343,6 +343,11 @@ class _Matching:
             merged=frozenset(merged),
             where=where_of(holds, next(iter(shown_))),
             whole=self._units(source.whole),
+            elsewhere={
+                theirs: self._text(join)
+                for join in reversed(self.table.joins)
+                for theirs, _ in join.columns
+            },
         )
 
     def _units(self, whole: frozenset[str]) -> frozenset[str]:

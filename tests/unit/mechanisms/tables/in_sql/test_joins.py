@@ -216,8 +216,16 @@ REFUSED = [
     ("public", "SELECT COUNT(*) FROM v JOIN regions r ON v.s = r.region", "ON clinics.region ="),
     ("public", "SELECT COUNT(*) FROM v JOIN regions r ON c_region = r.region", "clinics.region"),
     ("public", "SELECT SUM(c_z) FROM v", "no column 'c_z'"),
-    ("public", "SELECT SUM(z) FROM v", "no column 'z'"),
-    ("public", f"SELECT SUM(w) FROM {_TWO}", "no column 'w'"),
+    (
+        "public",
+        "SELECT SUM(z) FROM v",
+        "leaves out the table of 'z': write LEFT JOIN clinics ON v.k",
+    ),
+    (
+        "public",
+        f"SELECT SUM(w) FROM {_TWO}",
+        "leaves out the table of 'w': write LEFT JOIN regions",
+    ),
     (
         "public",
         f"SELECT SUM(c.z) FROM {_TWO.replace('clinics c', 'clinics d').replace('c.', 'd.')}",
