@@ -77,7 +77,9 @@ class NeighbourReport:
 
     def _lines(self) -> Iterator[str]:
         tried = _count(self.neighbours, "neighbour")
-        if self.holds:
+        if not (self.worst or self.broken):
+            yield f"Nothing was asked that reads the data: no claim was compared on {tried}."
+        elif self.holds:
             yield f"No claim is exceeded on {tried} of the data."
         else:
             yield f"CLAIMS ARE EXCEEDED, on {tried} of the data."

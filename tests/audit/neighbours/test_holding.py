@@ -295,6 +295,9 @@ def test_the_page_says_what_it_is() -> None:
     assert report.smallest is not None
     assert report.smallest.difference == "a data set that was given"
     assert str(on_neighbours(table, [[*AGES, 3]])).startswith("No claim is exceeded on 1 neighbour")
+    unasked = Queryable(FiltCon(PureDP(9)), AGES)
+    text = str(on_neighbours(unasked, [AGES[:-1]]))
+    assert text.startswith("Nothing was asked that reads the data: no claim was compared on 1")
 
 
 @attrs.frozen
