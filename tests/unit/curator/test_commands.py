@@ -127,7 +127,8 @@ def test_each_line_of_the_initial_configuration_has_a_comment(tmp_path: Path) ->
     )
     stated.write_text(everything)
     read = curator.read_configuration(stated)
-    assert {*read.datasets} == {"visits", "calls"}
+    assert {*read.datasets} == {"visits", "calls", "stays"}
+    assert len(read.datasets["stays"].joins) == 1
     assert read.tls is not None
     for place, example in examples:
         if example.startswith("budget"):
