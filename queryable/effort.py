@@ -167,6 +167,20 @@ def require_short(effort: Effort, times: int = 1) -> None:
         )
 
 
+def require_short_answer(characters: int, what: str) -> None:
+    """Check that an answer is short enough, where long ones are not allowed.
+
+    Raises:
+        QueryError: the message's answers may not have so many characters.
+    """
+    if not write(characters):
+        raise QueryError(
+            f"the {what} have about {characters} characters, which is too much for the answer to "
+            "one message to this curator; ask for fewer, in several messages. The owner can allow "
+            "more (growth)"
+        )
+
+
 def require_short_receipts(answer: Any) -> None:
     """Take what a query takes of compositors, whose accounts have many numbers or a few.
 

@@ -25,7 +25,7 @@ from mechanisms import column, when
 from mechanisms.first_good import FirstGood, Try
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.joint_launch import GaussiansTogether
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spread, Spreads
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import SyntheticHistogram, _same
 from mechanisms.refinement.gaussian_reduction import GaussianNoiseReduction
@@ -275,7 +275,10 @@ OTHERS = (
     m.Laplace(Weighted(_same, np.arange(4)), scale=1),
     Combined(m.GroupBy({"city": ["a", "b"]}, m.Count()), [[[1, -1]]]),
     GaussiansTogether([m.Gaussian(Combined(m.Count(), [[[3]]]), variance=9)]),
-    Spread(Fraction(2), Fraction(1, 3), 1, Fraction(0), Fraction(4), ((Fraction(1), 1, 1),)),
+    Spreads.of(
+        [Spread(Fraction(2), Fraction(1, 3), 1, Fraction(0), Fraction(4), ((Fraction(1), 1, 1),))]
+        * 2
+    ),
     m.Laplace(Weighted(_same, np.arange(2), m.Histogram("city", ["a", "b"])), scale=1),
     m.LinearQuery.where(column("city") == "a"),
     PassedOver(Fraction(3), Fraction(1, 2), Fraction(5), 3, 1, Fraction(0)),

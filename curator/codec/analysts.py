@@ -62,7 +62,7 @@ OWN_TAGS = _tags(
     "halted/1 lattice/1 launched/1 margin/1 mean-tails/1 measured/1 model-fit/1 modelled/1 "
     "noise/1 noisy/1 noisy-array/1 noisy-int/1 passed-over/1 quotient/1 reach/1 refined/1 "
     "refused/1 release-tails/1 released/1 released-keys/1 released-ranges/1 released-sizes/1 "
-    "revealed/1 selected/1 share/1 shown/1 spanned/1 spread/1 stated/1 stopped/1 "
+    "revealed/1 selected/1 share/1 shown/1 spanned/1 spreads/1 stated/1 stopped/1 "
     "synthetic-rows/1 undecided/1 view/1",
     # laws of noise that no mechanism is given
     "bernoulli/1 bernoulli-exp/1 gaussian-sum/1 laplace-sum/1 toeplitz-noise/1 truthful-answer/1 "

@@ -33,7 +33,7 @@ from mechanisms.first_good import FirstGood, Try
 from mechanisms.frugal.combined import Combined
 from mechanisms.frugal.frugal_queries import Estimated
 from mechanisms.frugal.joint_launch import GaussiansTogether
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spreads
 from mechanisms.linear_queries import Weighted
 from mechanisms.multiplicative_weights import SyntheticHistogram, _same
 from mechanisms.randomized_response import Revealed
@@ -176,7 +176,7 @@ _CLASSES: tuple[type, ...] = (
     ReleaseTails,
     Revealed,
     m.SampleRows,
-    Spread,
+    Spreads,
     Stopped,
     SyntheticHistogram,
     SyntheticRows,

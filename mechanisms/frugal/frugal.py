@@ -14,7 +14,7 @@ from mechanisms.frugal.books import Book, Purchase
 from mechanisms.frugal.frugal_queries import Estimate, Estimated
 from mechanisms.frugal.joint_launch import GaussiansTogether
 from mechanisms.frugal.pricing import price
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spread, Spreads
 from mechanisms.tables.requests.keys import groups_of
 from mechanisms.tables.requests.request import Groups
 from mechanisms.tables.statistics.aggregates import Aggregate
@@ -22,7 +22,7 @@ from mechanisms.tables.statistics.counts import Count
 from mechanisms.tables.statistics.group_by import GroupBy
 from queryable.answers.half_widths import confidence_of
 from queryable.data.frozen import read_only
-from queryable.effort import Effort
+from queryable.effort import Effort, require_short_answer
 from queryable.errors import QueryError
 from queryable.losses import ZCDP
 from queryable.losses.numbers import positive, shown
@@ -41,6 +41,7 @@ from queryable.wording.quoting import quoted
 _LEAST = Fraction(1, 2)
 _TRIES = 12
 _STEPS_OF_PLANNED = 60
+_CHARACTERS, _CHARACTERS_OF_ENTRY = 700, 175  # of an estimate, as it is written to a ledger
 _NEAR = Fraction(98, 100)  # nearer to the half-width that is asked for, less would hardly be bought
 _PLANNED = 0.995  # a half-width is a little more than the quantile of a Gaussian of the variance
 
@@ -246,6 +247,7 @@ class Frugal(PersonInTheMiddle[FrugalState]):
         book = (state.books.get(question.base) or self._book(question.base)).cut(question.boxes)
         single = itself(question)
         own = state.books.get(single.base) or Book(single.base)
+        require_short_answer(_CHARACTERS + len(question.boxes) * _CHARACTERS_OF_ENTRY, "estimates")
         for each, there in ((question, book), (single, own)):
             if there is not None and (each is question or question.shape is None):
                 found = _answer(there, each, wanted, None, Fraction(0))
@@ -429,4 +431,4 @@ def _answer(
     alone = ZCDP(Fraction(1 / (2 * wanted.alone)))
     source = f"{len(used)} release{'s' * (len(used) != 1)}"
     fixed = wanted.fixed_in_advance
-    return Estimated(value, source, ZCDP(paid), alone, tuple(spreads), fixed, unit)
+    return Estimated(value, source, ZCDP(paid), alone, Spreads.of(spreads), fixed, unit)

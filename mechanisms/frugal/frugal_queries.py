@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spreads
 from mechanisms.tables.statistics.releases import labelled
 from queryable.answers.half_widths import confidence_of
 from queryable.answers.noisy import Paid
@@ -63,7 +63,7 @@ class Estimated(Paid):
     source: str
     cost: ZCDP
     alone: ZCDP
-    spreads: tuple[Spread, ...] = attrs.field(repr=False)
+    spreads: Spreads = attrs.field(repr=False)
     fixed_in_advance: bool = False
     unit: Fraction = Fraction(1)
 

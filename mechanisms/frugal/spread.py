@@ -1,6 +1,6 @@
 """How far an estimate may be from the truth. Proofs are in docs/theory/proofs/frugal.md."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -9,7 +9,7 @@ import attrs
 from flint import arb
 
 from mechanisms.frugal.ledgers import Weights
-from queryable.losses.numbers import at_least_one, exact, natural, round_up
+from queryable.losses.numbers import at_least_one, exact, natural, round_up, shortened
 from queryable.wording.quoting import an_instance, quoted
 
 FRESH = Fraction(9, 10)
@@ -21,6 +21,7 @@ LEAST_VARIANCE = 64
 """The least variance of a release; noise on the integers is then nearly as continuous noise."""
 _SMOOTHED = 4  # the variance of the Gaussian that is added to show that
 _MOVED = Fraction(1, 10**30)  # and the distance in total variation, of each coordinate
+_BITS = 32  # of the numbers that each entry of an answer has in a ledger
 
 
 def _variance(value: Any) -> Fraction:
@@ -44,20 +45,40 @@ def _mixed(value: Any) -> Fraction:
 
 
 def _dimensions(value: Any) -> tuple[tuple[Fraction, int, int], ...]:
-    if type(value) is not tuple or any(type(e) is not tuple or len(e) != 3 for e in value):
-        raise TypeError(f"dimensions is {quoted(value)}; it should have three numbers for a ledger")
     return tuple(
         (exact(ratio, "a ratio"), natural(size, "a size"), at_least_one(number, "a number"))
-        for ratio, size, number in value
+        for ratio, size, number in _rows(value, 3)
     )
+
+
+def _rows(value: Any, length: int) -> list[tuple[Any, ...]]:
+    rows: list[Any] = list(value) if type(value) is tuple else [None]
+    if not all(type(row) is tuple and len(row) == length for row in rows):
+        raise TypeError(f"{quoted(value)} should be a tuple of tuples of {length}")
+    return rows
+
+
+def _entries(value: Any) -> tuple[tuple[Fraction, Fraction, Fraction, Fraction, int], ...]:
+    return tuple(
+        (_variance(a), _square(b), _offset(c), _mixed(d), natural(place, "a place"))
+        for a, b, c, d, place in _rows(value, 5)
+    )
+
+
+def _sources(value: Any) -> tuple[tuple[int, tuple[tuple[Fraction, int, int], ...], bool], ...]:
+    rows = _rows(value, 3)
+    if not all(type(fresh) is bool for *_, fresh in rows):
+        raise TypeError(f"sources is {quoted(value)}; the last of each should be True or False")
+    return tuple((_coordinates(many), _dimensions(of), fresh) for many, of, fresh in rows)
 
 
 @attrs.frozen
 class Spread:
-    """What the half-width of an interval is computed from; exact numbers, all public.
+    """What the half-width of an interval is computed from. All of it is public.
 
     Attributes:
-        variance: of the estimate's noise.
+        variance: of the estimate's noise; as `square`, `offset` and `mixed` an upper bound that is
+            too large by 2^-31 of it at most.
         square: the squared norm of all weights.
         coordinates: the number of noisy integers that have a weight.
         offset: an upper bound on the bias that rounded weights cause.
@@ -114,7 +135,51 @@ def spread_of(weighted: Iterable[tuple[int, Weights]], offset: Fraction, *, fres
         mixed += norm * (precision + first) / precision**2
         coordinates += ledger.size * len(ledger.releases)
         dimensions.append((precision / first, ledger.size, number))
+    bounds = (shortened(each, _BITS, up=True) for each in (variance, square, offset, mixed))
+    variance, square, offset, mixed = bounds
     return Spread(variance, square, coordinates, offset, mixed, tuple(dimensions), fresh)
+
+
+@attrs.frozen
+class Spreads:
+    """The spreads of an answer's entries. What several have in common is written once.
+
+    Attributes:
+        entries: of each the variance, `square`, `offset`, `mixed`, and its place in `sources`.
+        sources: `coordinates`, `dimensions` and `fresh` of spreads.
+    """
+
+    entries: tuple[tuple[Fraction, Fraction, Fraction, Fraction, int], ...] = attrs.field(
+        converter=_entries
+    )
+    sources: tuple[tuple[int, tuple[tuple[Fraction, int, int], ...], bool], ...] = attrs.field(
+        converter=_sources
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if not all(place < len(self.sources) for *_, place in self.entries):
+            raise ValueError(f"an entry should name one of the {len(self.sources)} sources")
+
+    @classmethod
+    def of(cls, spreads: Iterable[Spread]) -> "Spreads":
+        """The spreads of entries."""
+        entries, places = [], dict[Any, int]()
+        for each in spreads:
+            source = each.coordinates, each.dimensions, each.fresh
+            place = places.setdefault(source, len(places))
+            entries.append((each.variance, each.square, each.offset, each.mixed, place))
+        return cls(tuple(entries), tuple(places))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, number: int) -> Spread:
+        variance, square, offset, mixed, place = self.entries[number]
+        coordinates, dimensions, fresh = self.sources[place]
+        return Spread(variance, square, coordinates, offset, mixed, dimensions, fresh)
+
+    def __iter__(self) -> Iterator[Spread]:
+        return (self[number] for number in range(len(self)))
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from mechanisms.synthetic.fitting import LEAST_VARIANCE, MOST_VARIANCE
 from mechanisms.synthetic.spending import MOST_ROUNDS, Round, first_round
 from mechanisms.synthetic.workload import cells_of_model
 from mechanisms.tables.requests.privacy_unit import PrivacyUnit
-from queryable.effort import STEPS, refused, take, write
+from queryable.effort import STEPS, refused, require_short_answer, take
 from queryable.errors import QueryError
 from queryable.losses import ZCDP
 from queryable.losses.numbers import at_least_one, natural, positive, shown
@@ -156,20 +156,6 @@ def require_small(sets: Iterable[Columns], sizes: tuple[int, ...]) -> None:
         raise QueryError(
             f"ask about fewer columns at once: tables of {cells} cells take too long for a curator "
             "that others ask too; ask for a part in a further message"
-        )
-
-
-def require_short_answer(characters: int, what: str) -> None:
-    """Check that an answer is short enough, where long ones are not allowed.
-
-    Raises:
-        QueryError: the message's answers may not have so many characters.
-    """
-    if not write(characters):
-        raise QueryError(
-            f"the {what} have about {characters} characters, which is too much for the answer to "
-            "one message to this curator; ask for fewer, in several messages. The owner can allow "
-            "more (growth)"
         )
 
 

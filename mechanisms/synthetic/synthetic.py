@@ -33,7 +33,6 @@ from mechanisms.synthetic.limits import (
     planned_round,
     require_quick,
     require_quick_choice,
-    require_short_answer,
     require_small,
     require_whole_units,
     rounds_field,
@@ -60,7 +59,7 @@ from mechanisms.tables.requests.request import Groups
 from mechanisms.tables.statistics.aggregates import per_field
 from queryable.data.cells import Array
 from queryable.data.frozen import read_only
-from queryable.effort import is_quick
+from queryable.effort import is_quick, require_short_answer
 from queryable.errors import QueryError
 from queryable.faults import report
 from queryable.losses import ZCDP

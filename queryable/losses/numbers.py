@@ -209,10 +209,10 @@ def bounded_total(total: Fraction) -> Fraction:
     """Return `total`, or a shorter rational above it if it has more than `LONGEST_TOTAL` bits."""
     if _ratio(total)[1].bit_length() <= LONGEST_TOTAL:
         return total
-    return _shortened(total, LONGEST_TOTAL // 2, up=True)
+    return shortened(total, LONGEST_TOTAL // 2, up=True)
 
 
-def _shortened(value: Fraction, bits: int, *, up: bool) -> Fraction:
+def shortened(value: Fraction, bits: int, *, up: bool) -> Fraction:
     """Round up or down to a rational with `bits` significant bits."""
     magnitude = value.numerator.bit_length() - value.denominator.bit_length()
     scale = Fraction(2) ** (bits - magnitude)
@@ -259,7 +259,7 @@ def _rounded(
     if magnitude < -_LARGEST_MAGNITUDE:  # its denominator would not fit into memory
         mantissa, exponent = (mantissa > 0) - (not up), -_LARGEST_MAGNITUDE
     exact_end = mantissa * Fraction(2) ** exponent
-    return _shortened(exact_end, bits, up=up) if exact_end else exact_end
+    return shortened(exact_end, bits, up=up) if exact_end else exact_end
 
 
 def _beyond(arguments: Iterable[Fraction | int]) -> str:

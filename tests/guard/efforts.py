@@ -172,6 +172,10 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     "estimate of few": ("frugal", lambda: m.Estimate(grouped(4), 20)),
     "estimate of many": ("frugal", lambda: m.Estimate(grouped(256), 20)),
     "estimate of many, wide": ("busy frugal", lambda: m.Estimate(m.Histogram("age", range(99)), 9)),
+    "estimates of a grid": (
+        "frugal",
+        lambda: m.Estimate(m.GroupBy([{"b": [0, 1]}, {"age": range(30)}], m.Count()), 20),
+    ),
     "another estimate": ("busy frugal", lambda: m.Estimate(m.Count((AGE >= 7) & (CITY == "a")), 3)),
     "many constants": ("frugal", lambda: m.Estimate(m.Count(AGE.is_in([*range(3000)])), 3)),
     "a large plan": (

@@ -10,7 +10,7 @@ import queryable
 from composition import FiltCon
 from mechanisms import Count, PrivacyUnit, column
 from mechanisms.first_good import Try
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spread, Spreads
 from mechanisms.refinement.refine_queries import Latest
 from mechanisms.tables.expressions.operands import Literal
 from queryable import Ask, Bit, Launch, PrivacyLossQuery, PureDP, Update
@@ -43,7 +43,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
         "source": "",
         "cost": queryable.ZCDP(1),
         "alone": queryable.ZCDP(1),
-        "spreads": (Spread(Fraction(2), Fraction(1), 1, Fraction(0), Fraction(4), ()),),
+        "spreads": Spreads.of([Spread(Fraction(2), Fraction(1), 1, Fraction(0), Fraction(4), ())]),
         "unit": NUMBER,
     },
     "Best": {

@@ -22,7 +22,7 @@ from mechanisms import (
     column,
 )
 from mechanisms.first_good import Try
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spreads
 from mechanisms.synthetic.scores import ComparedMarginal
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.lattice import Lattice
@@ -59,7 +59,7 @@ FAMILIES = (
         Combinations,
         Lattice,
         ComparedMarginal,
-        Spread,
+        Spreads,
         AbsoluteError,
         RelativeError,
         Try,

@@ -29,7 +29,7 @@ from mechanisms.frugal.asking import question_of
 from mechanisms.frugal.books import Book
 from mechanisms.frugal.frugal_queries import Estimated
 from mechanisms.frugal.ledgers import ReleaseLedger
-from mechanisms.frugal.spread import Spread
+from mechanisms.frugal.spread import Spread, Spreads
 from mechanisms.tables.expressions.predicates import Predicate, selected
 from queryable import ZCDP, Launch, Queryable, QueryError, QueryRefusedError, SeededCoins
 from queryable.effort import within_effort
@@ -463,7 +463,7 @@ def test_ends_in_the_unit_of_the_column_are_rounded_outward() -> None:
     )
     steps = np.random.default_rng(3).integers(-(10**12), 10**12, 2000)
     value = np.array([float(each * unit) for each in steps.tolist()])
-    answer = Estimated(value, "", ZCDP(1), ZCDP(1), (spread,) * 2000, unit=unit)
+    answer = Estimated(value, "", ZCDP(1), ZCDP(1), Spreads.of([spread] * 2000), unit=unit)
     multiples = answer._multiples()
     for end, multiple, outward in zip(answer.interval(), multiples, (-1, 1), strict=True):
         for one, other in zip(end.tolist(), multiple.tolist(), strict=True):
