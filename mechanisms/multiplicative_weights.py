@@ -23,7 +23,8 @@ from mechanisms.linear_queries import (
     keys_of,
 )
 from mechanisms.sparse_vector import SparseVector
-from mechanisms.tables.expressions.predicates import Predicate
+from mechanisms.tables.expressions.operands import ExpressionPart
+from mechanisms.tables.expressions.predicates import IsIn, Predicate
 from mechanisms.tables.statistics.aggregates import Aggregate
 from queryable import (
     Ask,
@@ -107,8 +108,15 @@ def _require_short(steps: int, characters: int = 0) -> None:
     if not (take(steps) and write(characters)):
         raise QueryError(
             "the histogram is too large to be read in one message to a curator that others ask "
-            "too; launch one of fewer elements. The owner can allow more (steps, growth)"
+            "too; launch one of fewer elements, or name fewer values. The owner can allow more "
+            "(steps, growth)"
         )
+
+
+def _comparisons(part: Any) -> int:
+    """How many times a predicate compares an element."""
+    inner = (each for each in part.parts if isinstance(each, ExpressionPart))
+    return sum(map(_comparisons, inner), len(part.values) if isinstance(part, IsIn) else 1)
 
 
 def _same(dataset: Any) -> Any:
@@ -213,7 +221,10 @@ class PrivateMultiplicativeWeights(PersonInTheMiddle[WeightsState]):
             case FromMechanism(answer) if state.detector is None:
                 return self._started(state, answer)
             case FromAnalyst(LinearQuery(weights, predicate)):
-                _require_short(prod(self.shape) // (10 if predicate is None else 1))
+                elements = prod(self.shape)
+                _require_short(
+                    elements // 10 if predicate is None else elements * _comparisons(predicate)
+                )
                 given = weights if predicate is None else self._selected(predicate)
                 weighted = Weighted(self.encode, self._lattice(given), self.counted)
                 estimate = self._estimate(state, weighted)

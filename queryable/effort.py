@@ -192,10 +192,11 @@ def require_short_receipts(answer: Any) -> None:
     """
     if not is_quick():
         return
-    numbers, digits = size_of(_accounts(answer))
+    answers = answer if isinstance(answer, tuple | list) else (answer,)
+    numbers, digits = size_of([*map(_stated, answers)])
     if not take(_STEPS_OF_QUERY + _STEPS_OF_NUMBER * numbers):
         raise QueryError("this query takes too long for one message to this curator")
-    characters = _CHARACTERS_OF_QUERY + _CHARACTERS_OF_NUMBER * numbers + digits
+    characters = _CHARACTERS_OF_QUERY * len(answers) + _CHARACTERS_OF_NUMBER * numbers + digits
     if not write(characters):
         raise QueryError(
             f"the answer states an account, and has about {characters} characters, which is too "
@@ -236,12 +237,14 @@ def characters_of(value: Any) -> int:
     return 2 + len(str(value))
 
 
-def _accounts(answer: Any) -> list[Any]:
-    """The accounts in the receipts of answers."""
-    if isinstance(answer, tuple | list):
-        return [account for each in answer for account in _accounts(each)]
-    receipt = getattr(answer, "receipt", None)
-    return [] if receipt is None else [receipt.account]
+_LOSSES = ("requested", "spent", "remaining", "charged", "realised", "account")
+"""Of a refusal, and of a receipt: what is written to a ledger and may have many numbers."""
+
+
+def _stated(answer: Any) -> list[Any]:
+    """The losses and the account that an answer and its receipt state."""
+    both = (answer, getattr(answer, "receipt", None))
+    return [getattr(each, name, None) for each in both for name in _LOSSES]
 
 
 def left_to_write() -> float:

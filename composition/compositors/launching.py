@@ -151,9 +151,9 @@ class Launching(ABC):
                 due.append(decided)
                 decided = decided.failed
             answers.append(decided)
+        if LEFT.get() is not None:
+            require_short_receipts(answers)  # also refusals state losses
         if due:
-            if LEFT.get() is not None:
-                require_short_receipts(answers)
             if due[0].data is None:
                 self._give_data(own, due)
             ends = not self.interleaves or due[0].order.claim.mechanism.retires_others

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from mechanisms.synthetic.domain import Columns
-from mechanisms.synthetic.fit_queries import Fit, Measured
+from mechanisms.synthetic.fit_queries import Fit
 from mechanisms.synthetic.fitting import LEAST_VARIANCE, MOST_VARIANCE
 from mechanisms.synthetic.spending import MOST_ROUNDS, Round, first_round
 from mechanisms.synthetic.workload import cells_of_model
@@ -159,9 +157,9 @@ def require_small(sets: Iterable[Columns], sizes: tuple[int, ...]) -> None:
         )
 
 
-def characters_of(measured: Iterable[Measured]) -> int:
-    """About how many characters measurements have, as they are written to a ledger."""
-    return sum(300 + 8 * np.size(each.counts) for each in measured)
+def characters_of(sizes: Iterable[int]) -> int:
+    """About how many characters measurements of so many counts have, as a ledger has them."""
+    return sum(300 + 8 * size for size in sizes)
 
 
 def rows_of(rows: Any, columns: int) -> int:

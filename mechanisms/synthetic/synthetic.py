@@ -230,7 +230,8 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
                 begun = self._begun(state, query)
                 return self._next(self._current(state), begun)
             case FromAnalyst(Measurements()):
-                require_short_answer(characters_of(state.measured), "measurements")
+                sizes = [each.counts.size for each in state.measured]
+                require_short_answer(characters_of(sizes), "measurements")
                 return state, ToAnalyst(state.measured)
             case FromAnalyst(FromModel(statistic)):
                 asked = self._asked(state, statistic)
@@ -246,10 +247,16 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
     def _begun(self, state: SyntheticState, query: Fit) -> Fitting:
         loss, rounds = fit_of(query)
         require_quick(rounds, self.max_cells, len(self._candidates) * len(self.columns))
-        if is_quick() and rounds != 0:
-            require_quick_choice([cells for _, cells in self._small(state)])
+        columns = range(len(self.columns))
+        missing = [(each,) for each in columns if (each,) not in state.places]
+        if is_quick():
+            small = [*self._small(state)] if rounds != 0 else []
+            require_quick_choice([cells for _, cells in small])
+            chosen = max((self._cells(each.columns) for each, _ in small), default=0)
+            sizes = [*map(self._cells, missing), chosen]
+            require_short_answer(characters_of(sizes), "measurements")
         planned = self.rounds or _ROUNDS_PER_COLUMN * len(self.columns)
-        alone = sum((each,) not in state.places for each in range(len(self.columns)))
+        alone = len(missing)
         many = (planned if rounds is None else rounds) + alone
         l2 = self.alone[0].l2
         each = planned_round(loss, many, l2)
@@ -361,6 +368,10 @@ class Synthetic(PersonInTheMiddle[SyntheticState]):
             cells = cells_of_model([*state.places, each.columns], self._domain.sizes)
             if cells <= self.max_cells:
                 yield each, cells
+
+    def _cells(self, columns: Columns) -> int:
+        """The number of cells of a marginal."""
+        return prod(self._domain.sizes[each] for each in columns)
 
     def _asked(self, state: SyntheticState, statistic: Any) -> AskedRegions:
         self._require_fitted(state)

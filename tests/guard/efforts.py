@@ -153,6 +153,12 @@ def _pure(count: int) -> list[Any]:
     return [q.Launch(m.Laplace(m.Count(), epsilon=Fraction(n, 7919))) for n in range(1, count)]
 
 
+def _of_odd_noise(count: int) -> list[Any]:
+    """Launches whose losses add up to a number of many digits."""
+    scales = (Fraction(10**8 + 7919 * n, 2 * n + 7) for n in range(count))
+    return [q.Launch(m.Gaussian(m.Count(), variance=each)) for each in scales]
+
+
 def _wide(count: int) -> Any:
     found: Any = AGE
     for each in range(count):
@@ -172,6 +178,13 @@ KNOWN: dict[str, tuple[str, Callable[[], Any]]] = {
     "estimate of few": ("frugal", lambda: m.Estimate(grouped(4), 20)),
     "estimate of many": ("frugal", lambda: m.Estimate(grouped(256), 20)),
     "estimate of many, wide": ("busy frugal", lambda: m.Estimate(m.Histogram("age", range(99)), 9)),
+    "weights of many constants": (
+        "wide weights",
+        lambda: m.LinearQuery.where(AGE.is_in([*range(250)])),
+    ),
+    "a fit of large tables": ("wide synthetic", lambda: m.Fit(q.ZCDP(10**6), rounds=1)),
+    "losses of many digits": ("renyi", lambda: LaunchMany(_of_odd_noise(20))),
+    "a refusal that states them": ("renyi", lambda: q.Launch(c.Universal(q.PureDP(1)))),
     "estimates of a grid": (
         "frugal",
         lambda: m.Estimate(m.GroupBy([{"b": [0, 1]}, {"age": range(30)}], m.Count()), 20),
