@@ -419,7 +419,7 @@ def largest(
 
 def _part(answer: Any, of: Where) -> Any:
     """The part of an answer that says how good it is."""
-    if type(answer) is View:
+    while type(answer) is View:  # of an analysis within an analysis
         answer = answer[-1].answer if len(answer) else answer.opening
         answer = answer.answer if type(answer) is Launched else answer
     match of:

@@ -222,6 +222,16 @@ def test_best_scores_the_last_answer() -> None:
     assert any(view is not None and view[0].answer.answer < 0 for view in scores)
 
 
+def test_best_scores_the_last_answer_of_an_analysis_within_an_analysis() -> None:
+    inner = Scripted(FiltCon(PureDP("1/10")), TWO_COUNTS)
+    outer = Scripted(FiltCon(PureDP("1/10")), [Launch(inner)])
+    best = Best(outer, "largest", Threshold(-(10**9), "1/9"))
+    found = [best.release(range(10), SeededCoins(seed)).answer for seed in range(9)]
+    views = [view[0].answer.answer for view in found if view is not None]
+    assert views
+    assert all(type(view) is View and len(view) == 2 for view in views)
+
+
 def test_a_view_without_answers_has_its_opening() -> None:
     best = Best(Scripted(RandomWord(), []), "largest", Threshold(1, "1/2"))
     assert best.release(None, SeededCoins(1)).answer.opening > 0
