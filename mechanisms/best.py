@@ -360,13 +360,13 @@ def _best_run(
     for run in range(runs):
         place = coins.draw(UniformBelow(len(candidates))) if len(candidates) > 1 else 0
         _, answer = candidates[place].init(dataset, coins.spawn(run, 0))
-        found = number(answer)
-        if goal is not None and not found >= goal:
-            continue
-        if best is None or found > best[0]:
-            best = found, place, answer
+        found = number(answer), place, answer
         if goal is not None:
-            break
+            if found[0] >= goal:
+                best = found
+                break
+        elif best is None or found[0] > best[0]:
+            best = found
     return None if best is None else (best[0], BestRun(best[1], without_interval(best[2])))
 
 
