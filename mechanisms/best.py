@@ -30,7 +30,11 @@ from mechanisms.selection import (
     pure_of,
     rho_of,
 )
+from mechanisms.tables.spans.ranges import ReleasedRanges
+from mechanisms.tables.statistics.top import Chosen
+from queryable.answers.noisy import NoisyArray, NoisyInt, Uncertain
 from queryable.answers.released import Released
+from queryable.data.frozen import read_only
 from queryable.errors import PrivacyClaimError
 from queryable.faults import called, touching_data
 from queryable.losses import RDP, Loss, Measure, PureDP, RenyiCurve, RenyiOrder, RenyiOrders
@@ -54,7 +58,8 @@ class BestRun:
     Attributes:
         candidate: which mechanism ran, counted from 0. None if nothing ran, as happens with
             `Poisson` repetitions, or if no run reached the threshold of `Threshold`.
-        answer: what it answered.
+        answer: what it answered, as plain numbers: it was chosen by its value, so an interval that
+            holds for one run does not hold for it.
     """
 
     candidate: int | None
@@ -351,17 +356,39 @@ def _best_run(
     coins: Coins,
     goal: Fraction | None,
 ) -> tuple[Fraction, BestRun] | None:
-    best: tuple[Fraction, BestRun] | None = None
+    best: tuple[Fraction, int, Any] | None = None
     for run in range(runs):
         place = coins.draw(UniformBelow(len(candidates))) if len(candidates) > 1 else 0
         _, answer = candidates[place].init(dataset, coins.spawn(run, 0))
-        found = number(answer), BestRun(place, answer)
+        found = number(answer), place, answer
         if goal is not None:
             if found[0] >= goal:
-                return found
+                best = found
+                break
         elif best is None or found[0] > best[0]:
             best = found
-    return best
+    return None if best is None else (best[0], BestRun(best[1], without_interval(best[2])))
+
+
+def without_interval(answer: Any) -> Any:
+    """An answer that was chosen by its value, without what its intervals are computed from."""
+    match answer:
+        case NoisyInt():
+            return int(answer)
+        case NoisyArray():
+            return read_only(np.array(answer))
+        case ReleasedRanges():  # whose further ranges would be computed from the noisy integers
+            return Released(answer.estimate, answer.axes, answer.title, evidence=Chosen())
+        case Released():
+            return attrs.evolve(answer, evidence=Chosen())
+        case Uncertain():
+            return answer.without_interval()
+        case Launched():
+            return attrs.evolve(answer, answer=without_interval(answer.answer))
+        case View(opening, exchanges):
+            held = (attrs.evolve(e, answer=without_interval(e.answer)) for e in exchanges)
+            return View(without_interval(opening), tuple(held))
+    return tuple(map(without_interval, answer)) if type(answer) is tuple else answer
 
 
 def number_of(answer: Any, score: Score, of: Where) -> Fraction:
@@ -392,7 +419,7 @@ def largest(
 
 def _part(answer: Any, of: Where) -> Any:
     """The part of an answer that says how good it is."""
-    if type(answer) is View:
+    while type(answer) is View:  # of an analysis within an analysis
         answer = answer[-1].answer if len(answer) else answer.opening
         answer = answer.answer if type(answer) is Launched else answer
     match of:

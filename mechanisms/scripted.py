@@ -8,6 +8,10 @@ from typing import Any
 
 import attrs
 
+from mechanisms.first_good import Try
+from mechanisms.frugal.frugal_queries import Estimate
+from mechanisms.refinement.refine_queries import Latest, Open, Refine, Until
+from mechanisms.synthetic.fit_queries import Fit, FromModel, Measurements, SampleRows
 from queryable.checks.held import held
 from queryable.effort import admitted
 from queryable.errors import MechanismFault, PrivacyClaimError
@@ -127,6 +131,10 @@ class Scripted(Measurement[View]):
         match last:
             case (Launch(mechanism=Measurement() as launched),):
                 return False if launched.has_number(of) is False else None
+            case (Launch() | Open() | SampleRows() | Measurements(),) if _all_ours(self):
+                return False
+            case (query,) if isinstance(query, _WITH_FIELDS) and _all_ours(self):
+                return None if isinstance(of, str) else False
             case (AskMany(),):
                 return None if isinstance(of, int) else False
             case (PrivacyLossQuery() | RemainingQuery() | MeasureQuery() | LaunchMany(),):
@@ -162,6 +170,19 @@ class Scripted(Measurement[View]):
         if is_owners(query):
             raise not_the_owner(query)
         return query
+
+
+_WITH_FIELDS = (Estimate, Fit, FromModel, Latest, Refine, Try, Until)
+"""Queries whose answers are no numbers, but have some in their fields."""
+
+
+def _all_ours(analysis: Scripted) -> bool:
+    """Whether nothing in an analysis is of a user's own class, which may answer anything.
+
+    Then the openings of what it launches are no numbers either, but for measurements.
+    """
+    names = {type(each).__module__.partition(".")[0] for each in held(analysis)}
+    return names <= {"queryable", "mechanisms", "composition"}
 
 
 def _stop_if_interrupted() -> None:

@@ -88,7 +88,7 @@ FLOORS = {
             "privacy_maps sampling additive thresholds exponential gaussian laplace "
             "refinement tables frugal linear_queries repetitions sparse_vector selection best "
             "first_good "
-            "counters multiplicative_weights opendp randomized_response scripted synthetic"
+            "counters multiplicative_weights opendp randomized_response synthetic scripted"
         ),
         "mechanisms.tables": (
             "expressions requests engines statistics spans named_joins joins quantiles records "

@@ -146,7 +146,7 @@ class AgentTools:
             "columns": list(answer.columns),
             "rows": [[_plain(each) for each in row] for row in answer.rows[:MOST_ROWS]],
             "confidence": float(answer.confidence),
-            "note": _NOTE,
+            "note": f"{_NOTE}; {answer.caption}" if answer.at_once else _NOTE,
             "notes": list(answer.notes),
             "charged": "nothing: it was asked before" if spent == before else "yes",
             "spent": str(spent),

@@ -9,7 +9,7 @@ import numpy as np
 from mechanisms.frugal.spread import Spreads
 from mechanisms.tables.statistics.releases import labelled
 from queryable.answers.half_widths import confidence_of
-from queryable.answers.noisy import Paid
+from queryable.answers.noisy import Paid, Uncertain
 from queryable.answers.released import Released
 from queryable.answers.values import in_words
 from queryable.data.frozen import by_value
@@ -46,7 +46,7 @@ def rounded(value: Any) -> str:
 
 
 @attrs.frozen
-class Estimated(Paid):
+class Estimated(Paid, Uncertain):
     """An estimate from everything that was released.
 
     Attributes:
@@ -133,6 +133,10 @@ class Estimated(Paid):
         if isinstance(self.value, np.ndarray):
             return self.value / float(self.unit)
         return self.value / self.unit
+
+    def without_interval(self) -> Any:
+        """The value."""
+        return self.value
 
     def labelled(self, statistic: Any) -> Released:
         """The answer with the keys of its entries, and of sums in the unit of the column.

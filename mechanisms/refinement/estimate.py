@@ -1,19 +1,20 @@
 """The answers of refinements: an estimate, and an interval for the value without noise."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import attrs
+import numpy as np
 
 from mechanisms.refinement.tails import Reach
-from queryable.answers.noisy import Remarked
-from queryable.data.frozen import by_value
+from queryable.answers.noisy import NoisyInt, Remarked, Uncertain
+from queryable.data.frozen import by_value, read_only
 from queryable.losses.numbers import shown
 from queryable.messages import Refused
 
 
 @attrs.frozen
-class Refined(Remarked):
+class Refined(Remarked, Uncertain):
     """A noisy value and the variance of its noise.
 
     `value`: a Fraction, or a read-only float64 array of the statistic's shape; of
@@ -52,6 +53,13 @@ class Refined(Remarked):
             raise ValueError("ask an answer of a mechanism: this estimate has no known noise")
         return self.reach.ends(self.value, confidence, fixed_in_advance=fixed_in_advance)
 
+    def without_interval(self) -> Self:
+        """The same value, of which no noise is known."""
+        value = int(self.value) if isinstance(self.value, NoisyInt) else self.value
+        if isinstance(value, np.ndarray):
+            value = read_only(np.array(value))
+        return attrs.evolve(self, value=value, reach=None)
+
     def __str__(self) -> str:
         value = shown(self.value) if isinstance(self.value, Fraction) else self.value
         return f"{value} with variance {shown(self.variance)}"
@@ -84,13 +92,18 @@ class Stopped(Refined):
 
 
 @attrs.frozen
-class Undecided(Refused):
+class Undecided(Refused, Uncertain):
     """The condition of an `Until` raised or returned no bool at this estimate, which is paid for.
 
     `Latest()` answers the estimate again, and it can be refined further.
     """
 
     estimate: Refined | None = None
+
+    def without_interval(self) -> Self:
+        """The same with the estimate of which no noise is known."""
+        told = self.estimate
+        return attrs.evolve(self, estimate=None if told is None else told.without_interval())
 
 
 PAID = "the steps until then were taken and paid for; Latest() answers the estimate"

@@ -11,7 +11,7 @@ from mechanisms.frugal.frugal_queries import rounded
 from mechanisms.frugal.spread import LEAST_VARIANCE, Spread
 from mechanisms.tables.statistics.releases import labelled
 from queryable.answers.half_widths import confidence_of
-from queryable.answers.noisy import Paid
+from queryable.answers.noisy import Paid, Uncertain
 from queryable.answers.released import Released
 from queryable.data.frozen import by_value
 from queryable.losses import ZCDP
@@ -196,7 +196,7 @@ class PassedOver:
 
 
 @attrs.frozen
-class Modelled:
+class Modelled(Uncertain):
     """A count by the model, and what the measurements say about it.
 
     Attributes:
@@ -254,6 +254,10 @@ class Modelled:
         low, high = np.max(lows, axis=0), np.min(highs, axis=0)
         low, high = (np.maximum(each, 0).astype(np.int64) for each in (low, high))  # counts
         return (low, high) if isinstance(self.value, np.ndarray) else (int(low), int(high))
+
+    def without_interval(self) -> Any:
+        """The value."""
+        return self.value
 
     def labelled(self, statistic: Any) -> Released:
         """The answer with the keys of its entries.

@@ -4,6 +4,7 @@ Responsible for `.interval(0.95)` on released numbers. In every other respect su
 int or an array. Results of arithmetic on it are plain, because their noise has another law.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any, Literal, Self
 
 import attrs
@@ -33,6 +34,16 @@ class Paid:
     __slots__ = ()
 
     cost: Loss
+
+
+class Uncertain(ABC):
+    """An answer with an interval for the value without noise."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def without_interval(self) -> Any:
+        """What it says where it was chosen among others by its value: no interval holds then."""
 
 
 @attrs.frozen

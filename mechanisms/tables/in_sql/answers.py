@@ -19,7 +19,8 @@ class SqlAnswer:
     """The answer to a query in SQL.
 
     Each number `n` has the ends of its confidence interval beside it, `n_low` and `n_high`, each by
-    itself. Numbers whose intervals overlap may be equal.
+    itself; of a number for all groups at once, if rows were chosen by their numbers, as `HAVING`
+    and `LIMIT` do. Numbers whose intervals overlap may be equal.
 
     Attributes:
         columns: the names.
@@ -27,6 +28,7 @@ class SqlAnswer:
         confidence: that of the intervals.
         released: the answers that the numbers were computed from.
         found: the columns of keys that were found in the data, which whoever wrote the data wrote.
+        at_once: whether the intervals of a number hold for all groups at once.
     """
 
     columns: tuple[str, ...]
@@ -35,6 +37,7 @@ class SqlAnswer:
     released: tuple[Released, ...]
     found: tuple[str, ...] = ()
     _keys: frozenset[int] = frozenset()
+    at_once: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,7 +64,8 @@ class SqlAnswer:
     @property
     def caption(self) -> str:
         """What the intervals hold for."""
-        return f"{shown(100 * self.confidence)}% intervals, each by itself"
+        holds = "for all groups at once" if self.at_once else "each by itself"
+        return f"{shown(100 * self.confidence)}% intervals, {holds}"
 
     def to_pandas(self) -> Any:
         """A pandas frame; pandas must be installed."""

@@ -13,7 +13,14 @@ from operator import add
 from typing import Any
 
 from mechanisms.tables.in_sql.answers import SqlAnswer
-from mechanisms.tables.in_sql.costs import SqlExplanation, explained, shares
+from mechanisms.tables.in_sql.costs import (
+    SqlExplanation,
+    chooses_rows,
+    explained,
+    level_of_each,
+    levels_of,
+    shares,
+)
 from mechanisms.tables.in_sql.grouping import discovered
 from mechanisms.tables.in_sql.outputs import Ranged, ranged
 from mechanisms.tables.in_sql.planning import Output, SqlQuery, columns_of
@@ -66,7 +73,8 @@ def asked(
     aims = shares(query, keys is not None, within, loss)
     names = _names(name, len(aims), finds=keys is not None)
     if len(aims) > 1:
-        _require_left(handle, _costs(query, keys, handle, aims, level), names, blocks)
+        each = levels_of(query, level_of_each(query, level))
+        _require_left(handle, _costs(query, keys, handle, aims, each), names, blocks)
     found: Any = None
     if keys is not None:
         found = handle.release(keys, **aims[0], name=names[0], blocks=blocks)
@@ -77,8 +85,10 @@ def asked(
         return _answer(query, (found,), (), level)
     with _told_of_charges(keys is not None):
         statistics = query.statistics(found)
+    many = 1 if found is None else len(found.axes[0].values)
+    levels = levels_of(query, level_of_each(query, level, many))
     released = _released(
-        query, statistics, handle, aims, level, names, blocks, finds=keys is not None
+        query, statistics, handle, aims, levels, names, blocks, finds=keys is not None
     )
     return _answer(query, released, released, level)
 
@@ -96,7 +106,7 @@ def _costs(
     keys: DiscoveredKeys | None,
     handle: Any,
     aims: Sequence[Mapping[str, Any]],
-    level: Fraction,
+    levels: Sequence[Fraction],
 ) -> list[Loss]:
     """What each release of a query will be charged. Nothing is read or charged.
 
@@ -105,12 +115,11 @@ def _costs(
     """
     stated = handle.ask(MeasureQuery())
     asked_for = query.statistics() if keys is None else [keys, *query.ungrouped()]
-    chooses = [each.chooses for each in query.aggregates]
+    how_each = _with_levels(query, aims if keys is None else aims[1:], levels)
     if keys is not None:
-        chooses.insert(0, False)
+        how_each.insert(0, dict(aims[0]))
     costs = []
-    for statistic, aim, quantile in zip(asked_for, aims, chooses, strict=True):
-        how = _with_level(aim, level, quantile=quantile)
+    for statistic, how in zip(asked_for, how_each, strict=True):
         try:
             costs.append(cost_of(statistic, stated, **how))
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -118,8 +127,14 @@ def _costs(
     return costs
 
 
-def _with_level(aim: Mapping[str, Any], level: Fraction, *, quantile: bool) -> dict[str, Any]:
-    return dict(aim) | ({"confidence": level} if quantile or "within" in aim else {})
+def _with_levels(
+    query: SqlQuery, aims: Sequence[Mapping[str, Any]], levels: Sequence[Fraction]
+) -> list[dict[str, Any]]:
+    """What `release` is told for each statistic, with the confidence where that matters."""
+    return [
+        dict(aim) | ({"confidence": level} if each.chooses or "within" in aim else {})
+        for each, aim, level in zip(query.aggregates, aims, levels, strict=True)
+    ]
 
 
 def _require_left(
@@ -174,7 +189,7 @@ def _released(
     statistics: Sequence[Any],
     handle: Any,
     aims: Sequence[Mapping[str, Any]],
-    level: Fraction,
+    levels: Sequence[Fraction],
     names: Sequence[str | None],
     blocks: Any,
     *,
@@ -186,15 +201,13 @@ def _released(
         finds: whether keys were found and paid for before.
     """
     released: dict[int, Released] = {}
-    groups = _alike(query, aims)
+    groups = _alike(query, _with_levels(query, aims, levels))
     if len(groups) > 1 and any(names):  # a name of another mechanism is told before a charge
         known = _known_names(handle) - {None}
         groups.sort(key=lambda group: known.isdisjoint(names[place] for place in group[1]))
-    for aim, places_ in groups:
+    for asked_for, places_ in groups:
         chosen = [statistics[place] for place in places_]
         called = [names[place] for place in places_]
-        quantiles = query.aggregates[places_[0]].chooses
-        asked_for = _with_level(aim, level, quantile=quantiles)
         with _told_of_charges(finds or bool(released)):
             outcomes = handle.release_many(chosen, **asked_for, names=called, blocks=blocks)
         in_part = finds or bool(released) or any(isinstance(each, Released) for each in outcomes)
@@ -250,6 +263,8 @@ def _answer(
     query: SqlQuery, answered: Sequence[Released], released: Sequence[Released], level: Fraction
 ) -> SqlAnswer:
     keys = _key_rows(query, answered[0]) if query.keys else [()]
+    at_once = chooses_rows(query, len(keys))
+    each = 1 - (1 - level) / len(keys) if at_once else level
     parts = [
         answer if aggregate.key is None or not aggregate.key else answer[aggregate.key]
         for aggregate, answer in zip(query.aggregates, released, strict=True)
@@ -259,7 +274,7 @@ def _answer(
     def numbers(output: Output) -> Ranged:
         if id(output) not in known:
             assert output.tree is not None
-            known[id(output)] = ranged(output.tree, parts, level, len(keys))
+            known[id(output)] = ranged(output.tree, parts, each, len(keys))
         return known[id(output)]
 
     def value(output: Output, *, at: int) -> Any:
@@ -280,8 +295,9 @@ def _answer(
         shown.append(tuple(row))
     wide = [1 if each.tree is None else 3 for each in query.outputs]
     of_keys = frozenset(sum(wide[:place]) for place, width in enumerate(wide) if width == 1)
+    names = columns_of(query.outputs)
     return SqlAnswer(
-        columns_of(query.outputs), tuple(shown), level, tuple(answered), _found(query), of_keys
+        names, tuple(shown), level, tuple(answered), _found(query), of_keys, at_once=at_once
     )
 
 

@@ -1,14 +1,15 @@
-"""How a price is shared by the statistics of a query, and EXPLAIN, which charges nothing."""
+"""How a price, and what intervals may miss, is shared; and EXPLAIN, which charges nothing."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 from html import escape
+from math import prod
 from typing import Any
 
 import attrs
 
-from mechanisms.tables.in_sql.outputs import OfAnswer
-from mechanisms.tables.in_sql.planning import SqlQuery
+from mechanisms.tables.in_sql.outputs import OfAnswer, count, places
+from mechanisms.tables.in_sql.planning import Output, SqlQuery
 from mechanisms.tables.in_sql.refusals import SqlError, listed
 from queryable.checks.affordable import cost_of, in_digits, least_within
 from queryable.errors import QueryError
@@ -32,12 +33,14 @@ class SqlExplanation:
         protects: whom the answers protect, in words.
         left: what the budget still permits; None if there is none.
         confidence: that of the half-widths.
+        at_once: whether they hold for all groups at once; else each by itself.
     """
 
     statistics: tuple[tuple[str, Fraction | None, Loss | None], ...]
     protects: str
     left: Loss | None
     confidence: Fraction
+    at_once: bool = False
 
     def _lines(self) -> list[tuple[str, str, str]]:
         return [
@@ -53,9 +56,10 @@ class SqlExplanation:
     def summary(self) -> str:
         """Whom it protects, and what is left."""
         left = "" if self.left is None else f"; left: {self.left}"
+        holds = " for all groups at once" if self.at_once else ""
         return (
-            f"± at {shown(100 * self.confidence)}%; protects {self.protects}{left}; nothing was "
-            "charged"
+            f"± at {shown(100 * self.confidence)}%{holds}; protects {self.protects}{left}; nothing "
+            "was charged"
         )
 
     def __str__(self) -> str:
@@ -103,9 +107,11 @@ def explained(
         asked = [f"{text}, of the keys found" for text in _texts(query)]
         rows += [(text, None, aim.get("loss")) for text, aim in zip(asked, aims[1:], strict=True)]
     else:
-        for statistic, aim in zip(query.statistics(), aims, strict=True):
-            rows.append((_text(statistic), *_accuracy(statistic, stated, aim, level)))
-    return SqlExplanation(tuple(rows), str(handle._root.protects), left, level)
+        levels = levels_of(query, level_of_each(query, level))
+        for statistic, aim, each in zip(query.statistics(), aims, levels, strict=True):
+            rows.append((_text(statistic), *_accuracy(statistic, stated, aim, each)))
+    at_once = chooses_rows(query, groups_of(query))
+    return SqlExplanation(tuple(rows), str(handle._root.protects), left, level, at_once)
 
 
 def _accuracy(
@@ -137,6 +143,52 @@ def _left(handle: Any) -> Loss | None:
     except QueryError:
         return None
     return left
+
+
+def groups_of(query: SqlQuery, found: int = 1) -> int:
+    """How many groups there are.
+
+    Args:
+        found: how many keys were found in the data, if some had to be.
+    """
+    return found * prod(each.groups.size for each in query.keys if each.groups is not None)
+
+
+def chooses_rows(query: SqlQuery, groups: int) -> bool:
+    """Whether some of the groups are shown because of their numbers."""
+    cuts = query.offset > 0 or (query.limit is not None and query.limit < groups)
+    ranked = [each.output for each in query.order] if cuts else []
+    return groups > 1 and any(map(_is_noisy, (*query.tested, *ranked)))
+
+
+def level_of_each(query: SqlQuery, level: Fraction, found: int = 1) -> Fraction:
+    """The confidence of each interval by itself, such that those that are shown hold with `level`.
+
+    If rows are chosen by their noisy numbers, the intervals of all groups have to hold at once: of
+    the largest of many numbers, one by itself is mostly too low.
+    """
+    groups = groups_of(query, found)
+    return 1 - (1 - level) / groups if chooses_rows(query, groups) else level
+
+
+def levels_of(query: SqlQuery, each: Fraction) -> list[Fraction]:
+    """The confidence of each statistic, such that intervals of the query's numbers hold with it.
+
+    Quantiles have no interval above the confidence at which they are released, and what a number
+    may miss is shared by the answers that it is computed from.
+    """
+    numbers = [*query.outputs, *query.tested, *(ordering.output for ordering in query.order)]
+    trees = [number.tree for number in numbers if number.tree is not None]
+    return [
+        1 - (1 - each) / max((count(tree) for tree in trees if place in places(tree)), default=1)
+        if aggregate.chooses
+        else each
+        for place, aggregate in enumerate(query.aggregates)
+    ]
+
+
+def _is_noisy(output: Output) -> bool:
+    return output.tree is not None and bool(places(output.tree))
 
 
 def shares(query: SqlQuery, finds: bool, within: Any, loss: Any) -> list[dict[str, Any]]:

@@ -60,6 +60,16 @@ def places(tree: Any) -> frozenset[int]:
     return frozenset()
 
 
+def count(tree: Any) -> int:
+    """How often answers occur in a number: at most so many share what its interval may miss."""
+    match tree:
+        case OfAnswer():
+            return 1
+        case OfNumbers(_, parts):
+            return sum(map(count, parts))
+    return 0
+
+
 def ranged(tree: Tree, answers: Sequence[Released], confidence: Fraction, groups: int) -> Ranged:
     """The numbers of all groups, with their intervals.
 
@@ -68,7 +78,7 @@ def ranged(tree: Tree, answers: Sequence[Released], confidence: Fraction, groups
         groups: how many there are.
     """
     exact = _released(tree, answers)
-    if isinstance(exact, Released):
+    if isinstance(exact, Released) and exact.evidence.most is not None:
         estimates = _entries(exact.estimate)
         low, high = map(_entries, exact.interval(confidence))
         return Ranged(estimates, low, high)

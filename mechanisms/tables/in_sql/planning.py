@@ -81,6 +81,7 @@ class SqlQuery:
         aggregates: the statistics that it asks, each once.
         outputs: the columns of the answer.
         having: which groups are shown; None for all.
+        tested: what it compares.
         order, limit, offset: how rows are shown.
         explains: whether only an explanation is asked for.
     """
@@ -91,6 +92,7 @@ class SqlQuery:
     aggregates: tuple[SqlAggregate, ...]
     outputs: tuple[Output, ...]
     having: Condition | None
+    tested: tuple[Output, ...]
     order: tuple[Ordering, ...]
     limit: int | None
     offset: int
@@ -195,7 +197,13 @@ class _Planner:
             self._select(each)
         _require_distinct(columns_of(self.outputs))
         having = self.select.args.get("having")
-        condition = None if having is None else condition_of(having.this, self.output)
+        tested: list[Output] = []
+
+        def compared(node: Any) -> Output:
+            tested.append(self.output(node))
+            return tested[-1]
+
+        condition = None if having is None else condition_of(having.this, compared)
         order = tuple(map(self._ordering, self._ordered()))
         limit, offset = (self._whole(name) for name in ("limit", "offset"))
         self._require_one_number()
@@ -213,6 +221,7 @@ class _Planner:
             tuple(self.aggregates),
             tuple(self.outputs),
             condition,
+            tuple(tested),
             order,
             limit,
             offset or 0,

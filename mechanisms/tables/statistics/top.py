@@ -172,7 +172,7 @@ class PrivateTop(Measurement[Released]):
 
 @attrs.frozen
 class Chosen(Evidence):
-    """Nothing: an order of categories has no interval."""
+    """Nothing: what was chosen by its value has no interval, such as an order of categories."""
 
     most = None
 
@@ -183,6 +183,6 @@ class Chosen(Evidence):
             TypeError: always.
         """
         raise TypeError(
-            "release a Histogram of these categories for intervals of their counts: an order of "
-            "categories has none"
+            "release a Histogram of categories, or a statistic on its own, for an interval: what "
+            "was chosen by its value has none"
         )

@@ -6,7 +6,24 @@ from typing import Any
 import pytest
 
 from composition import FiltCon, OdomCon
-from mechanisms import Best, Count, Laplace, Scripted, Table, Threshold, column
+from mechanisms import (
+    AbsoluteError,
+    Best,
+    BrownianNoiseReduction,
+    Count,
+    Estimate,
+    Fit,
+    Frugal,
+    Laplace,
+    Open,
+    Refine,
+    Scripted,
+    Synthetic,
+    Table,
+    Threshold,
+    Until,
+    column,
+)
 from queryable import (
     ZCDP,
     ApproxDP,
@@ -205,6 +222,16 @@ def test_best_scores_the_last_answer() -> None:
     assert any(view is not None and view[0].answer.answer < 0 for view in scores)
 
 
+def test_best_scores_the_last_answer_of_an_analysis_within_an_analysis() -> None:
+    inner = Scripted(FiltCon(PureDP("1/10")), TWO_COUNTS)
+    outer = Scripted(FiltCon(PureDP("1/10")), [Launch(inner)])
+    best = Best(outer, "largest", Threshold(-(10**9), "1/9"))
+    found = [best.release(range(10), SeededCoins(seed)).answer for seed in range(9)]
+    views = [view[0].answer.answer for view in found if view is not None]
+    assert views
+    assert all(type(view) is View and len(view) == 2 for view in views)
+
+
 def test_a_view_without_answers_has_its_opening() -> None:
     best = Best(Scripted(RandomWord(), []), "largest", Threshold(1, "1/2"))
     assert best.release(None, SeededCoins(1)).answer.opening > 0
@@ -215,6 +242,34 @@ def test_a_view_without_answers_has_its_opening() -> None:
     table = Queryable(FiltCon(PureDP(9)), Table({"a": [1, 2, 3]}))
     view = table.launch(Scripted(FiltCon(PureDP(8)), [Launch(Laplace(Count(), epsilon=8))]))
     assert abs(view[0].answer.answer - 3) < 9
+
+
+OPENED = BrownianNoiseReduction() @ FiltCon(ZCDP(1))
+NO_NUMBERS: tuple[tuple[Any, Any], ...] = (
+    (FiltCon(ZCDP(1)), [Launch(FiltCon(ZCDP(1)))]),
+    (FiltCon(ZCDP(1)), [Launch(OPENED), Ask(0, Open(Count()))]),
+    (OPENED, [Open(Count(), [99]), Ask("estimate 0", Refine())]),
+    (OPENED, [Open(Count(), [99]), Ask("estimate 0", Until(AbsoluteError(3)))]),
+    (Frugal() @ FiltCon(ZCDP(1)), [Estimate(Count(), 90)]),
+    (Synthetic([{"a": [1, 2]}], rounds=1) @ FiltCon(ZCDP(1)), [Fit("1/10", rounds=1)]),
+)
+
+
+@pytest.mark.parametrize(("mechanism", "queries"), NO_NUMBERS)
+def test_an_analysis_that_ends_without_a_number_is_no_candidate(
+    mechanism: Any, queries: Any
+) -> None:
+    """It would be charged, and fail whatever the data are; a field of its answer is one."""
+    analysis = Scripted(mechanism, queries)
+    with pytest.raises(ValueError, match="does not answer one number"):
+        Best(analysis, "largest", Threshold(1, "1/2"))
+    if not isinstance(queries[-1], Launch) and "open" not in str(queries[-1]).lower():
+        field = "rows" if isinstance(queries[-1], Fit) else "value"
+        Best(analysis, "largest", Threshold(1, "1/2"), of=field)
+
+
+def test_a_person_of_ones_own_may_answer_a_number() -> None:
+    Best(Scripted(Courier() @ OPENED, [Refine()]), "largest", Threshold(1, "1/2"))
 
 
 NO_COLUMN = Laplace(Count(column("b") > 1), epsilon="1/10")
