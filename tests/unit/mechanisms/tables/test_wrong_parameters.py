@@ -158,7 +158,12 @@ ROWS: list[Row] = [
     (ValueError, "download the file first", Table, ["hf://datasets/a/b.parquet"]),
     (ValueError, "should end in", Table, ["people.txt"]),
     (TypeError, "source is a list", Table, [[1, 2]]),
-    (ValueError, "two have the same name, ignoring case", Table, [{"a": [1], "A": [2]}]),
+    (
+        ValueError,
+        "two have the same name, ignoring case: 'a' and 'A'",
+        Table,
+        [{"a": [1], "A": [2]}],
+    ),
     (ValueError, "privacy_unit", table, [{"max_rows": 3}, {"keep": "age"}]),
     (ValueError, "max_rows", table, [{"privacy_unit": "age"}]),
     (ValueError, "'id'", table, [{"privacy_unit": "id", "max_rows": 3}]),
