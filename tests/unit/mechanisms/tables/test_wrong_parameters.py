@@ -164,6 +164,7 @@ ROWS: list[Row] = [
         Table,
         [{"a": [1], "A": [2]}],
     ),
+    (ValueError, "of one length: they have {'a': 1, 'b': 2}", Table, [{"a": [1], "b": [1, 2]}]),
     (ValueError, "privacy_unit", table, [{"max_rows": 3}, {"keep": "age"}]),
     (ValueError, "max_rows", table, [{"privacy_unit": "age"}]),
     (ValueError, "'id'", table, [{"privacy_unit": "id", "max_rows": 3}]),
