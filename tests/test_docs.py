@@ -9,8 +9,11 @@ import doctest
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from curator.leases import KEEPER
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -46,6 +49,12 @@ def test_code_runs(page: Path) -> None:
     names = {"__name__": "__main__"}
     for source in BLOCK.findall(page.read_text(encoding="utf-8")):
         exec(compile(source, str(page), "exec"), names)
+    assert [each.root for each in KEEPER.held() if not each.released and gone(each.ledger)] == []
+
+
+def gone(ledger: Any) -> bool:
+    """Whether the file of an open ledger is no longer there: the next renewal ends the process."""
+    return not Path(ledger.path).exists()
 
 
 def unrun(text: str) -> list[str]:

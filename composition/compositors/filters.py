@@ -162,9 +162,14 @@ def _as_the_budget(account: Account) -> str:
 
 
 def _instead(remaining: Any) -> str:
-    if remaining <= remaining.zero():
+    match remaining:
+        case ApproxDP(0, delta) | ApproxZCDP(0, delta) if delta:  # noise has a larger loss
+            but = f" but for a delta of {shown_below(delta)}"
+        case _:
+            but = ""
+    if but or remaining <= remaining.zero():
         return (
-            "nothing was read or charged. This budget is used up: ask the children that run "
+            f"nothing was read or charged. This budget is used up{but}: ask the children that run "
             "already, or get a further budget from whoever gave this one"
         )
     return (

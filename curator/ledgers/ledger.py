@@ -137,7 +137,10 @@ def admit(root: str, events: Sequence[Event], head: tuple[int, str], epoch: int 
     """
     if any(event.epoch != epoch for event in events):
         present = "nobody holds it" if epoch is None else f"the present epoch is {epoch}"
-        raise LeaseError(f"another writer took root {root!r} over, or it was released: {present}")
+        raise LeaseError(
+            f"another writer took root {root!r} over, or it was released: {present}. Ask the "
+            "handle that was opened last, or open the root again"
+        )
     seq, before = head
     for event in events:
         seq += 1

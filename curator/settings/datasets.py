@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from glob import escape, has_magic
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def dataset_of(stated: Section, name: str, folder: Path, defaults: Mapping[str, 
             "privacy_unit": text,
             **dict.fromkeys(_BOUNDS, natural_number),
             "neighbours": one_name(*_NEIGHBOURS),
-            "budget": mapping,
+            "budget": partial(mapping, example='{ zcdp = "1/10" }'),
             "key": lambda value: key_place(value, folder),
             "tick": seconds,
             "deadline": seconds,

@@ -120,10 +120,11 @@ def texts(value: Any) -> list[str]:
     return value
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any, example: str = '{ name = "value" }') -> dict[str, Any]:
     """Read a table."""
     if not isinstance(value, dict):
-        raise TypeError(f'it is {quoted(value)}; it should be a table, as {{ name = "value" }}')
+        given = str(value) if isinstance(value, Decimal) else quoted(value)
+        raise TypeError(f"it is {given}; it should be a table, as {example}")
     return value
 
 

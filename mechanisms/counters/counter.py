@@ -19,6 +19,7 @@ from queryable.answers.noisy import NoisyArray, NoisyInt, noisy_array
 from queryable.losses.numbers import natural, positive
 from queryable.mechanism import InteractiveMechanism
 from queryable.messages import Answer, CloseBlock, Query, Refused, Update
+from queryable.optional import public_name
 from queryable.randomness.coins import SYSTEM, Coins
 from queryable.randomness.laws import Law
 from queryable.statistics import IntegerStatistic
@@ -69,9 +70,14 @@ class Counter(InteractiveMechanism[State]):
         """Derive the level from the statistic's privacy unit, and the noise from the parameters.
 
         Raises:
-            TypeError: the statistic counts units, and not rows.
+            TypeError: the statistic counts units, and not rows, or is no sum over batches.
             ValueError: they contradict each other.
         """
+        if not getattr(self.statistic, "batches_add_up", True):
+            raise TypeError(
+                "give Histogram(column, bins=..), whose counts add up over batches: "
+                f"{public_name(self.statistic)} has scores, which do not"
+            )
         object.__setattr__(self, "neighbours", _by_unit(self.statistic, self.neighbours))
         self.counted.shape  # noqa: B018 (it is found out here, whatever the noise is derived from)
         object.__setattr__(self, "unit", self.noise_unit())

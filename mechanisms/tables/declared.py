@@ -3,13 +3,14 @@
 Bounds and keys are never taken from the rows.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
 import attrs
 
+from mechanisms.tables.expressions.corrections import no_column
 from mechanisms.tables.expressions.scalars import Scalar
 from mechanisms.tables.requests.keys import categories_of
 from mechanisms.tables.requests.signed import signed
@@ -65,7 +66,7 @@ class Declared:
         return (self.lower, self.upper) if numbers else None
 
 
-def declared_of(given: Any, columns: Container[str]) -> dict[str, Declared]:
+def declared_of(given: Any, columns: Collection[str]) -> dict[str, Declared]:
     """What is stated about columns, by their names.
 
     Args:
@@ -81,5 +82,5 @@ def declared_of(given: Any, columns: Container[str]) -> dict[str, Declared]:
         )
     for name in given:
         if name not in columns:
-            raise ValueError(f"declared names {quoted(name)}, which is no column of the table")
+            raise ValueError(no_column(str(name), columns))
     return {str(name): Declared.of(each, str(name)) for name, each in given.items()}

@@ -39,9 +39,10 @@ def all_within_noise(noisy: Any, width: int) -> Iterator[str]:
     """That no group is known to have a row: their keys may be written in another way."""
     sizes = np.asarray(noisy, dtype=object)
     if sizes.size and all(-width <= each <= width for each in sizes.flat):
+        groups = "the one group is" if sizes.size == 1 else f"all {sizes.size:,} groups are"
         yield (
-            f"all {sizes.size:,} groups are within noise of 0: check the spelling and the type of "
-            "the keys, or ask more accurately"
+            f"{groups} within noise of 0: check the spelling and the type of the keys, or ask more "
+            "accurately"
         )
 
 

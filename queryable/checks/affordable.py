@@ -9,12 +9,17 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from queryable.answers.released import Released
 from queryable.errors import QueryError
-from queryable.losses import Loss
+from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
+from queryable.losses.loss import genuine
 from queryable.losses.numbers import Number
+from queryable.mechanism import Measurement
 from queryable.messages import Stated
 from queryable.statistics import Releasable
 
+_OF_ONE_NUMBER = (PureDP, ApproxDP, ZCDP, ApproxZCDP, GDP)
+"""Losses that are one number, and perhaps a delta."""
 _DIGITS = 4
 _POWERS = 60  # of ten, in which a half-width is looked for
 
@@ -51,8 +56,19 @@ def cost_of(statistic: Releasable, stated: Stated, **asked: Any) -> Loss:
     Raises:
         QueryError, TypeError, ValueError, ArithmeticError: an argument does not fit.
     """
-    measurement = statistic.measurement(stated.measure, stated.d_in, **asked)
-    return measurement.privacy_map(stated.d_in, stated.measure)
+    return measurement_of(statistic, stated, **asked).privacy_map(stated.d_in, stated.measure)
+
+
+def measurement_of(
+    statistic: Releasable, stated: Stated, *, loss: Loss | None = None, **asked: Any
+) -> Measurement[Released]:
+    """The measurement of a release; see `cost_of`."""
+    if isinstance(loss, _OF_ONE_NUMBER) and genuine(loss) and not loss.parts[0]:
+        raise ValueError(
+            f"loss is {loss}, and no noise is large enough for that; if it is what is left, the "
+            "budget is spent"
+        )
+    return statistic.measurement(stated.measure, stated.d_in, loss=loss, **asked)
 
 
 def _least(fits: Callable[[Fraction], bool]) -> Fraction | None:

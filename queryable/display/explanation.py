@@ -79,7 +79,8 @@ def explained(node: TreeNode, protects: Protected | None, *, nested: bool) -> st
     lines.append(f"Theorem: {guarantee.theorem or _UNNAMED}")
     grows = node.runs is not None and node.runs.growth is not None
     if grows:
-        theorem = guarantee.growing or guarantee.theorem or _UNNAMED
+        growing = guarantee.growing or guarantee.theorem
+        theorem = "the same." if growing == guarantee.theorem else growing
         lines.append(f"{_streams(levels)} Theorem: {theorem}")
     advice = None if nested else too_few_for_rows(levels)
     if advice is not None:

@@ -9,20 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from queryable.answers.released import Released
-from queryable.checks.affordable import in_digits, least_within
+from queryable.checks.affordable import in_digits, least_within, measurement_of
 from queryable.errors import QueryError, QueryRefusedError, UnknownQueryError
 from queryable.faults import named
-from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
-from queryable.losses.loss import genuine
+from queryable.losses import Loss
 from queryable.losses.numbers import Number
 from queryable.mechanism import Measurement
 from queryable.messages import CanAfford, MeasureQuery, Query, RemainingQuery, Stated
 from queryable.statistics import Releasable
 from queryable.streams.blocks import BlockName, Last
 from queryable.verbs.over_blocks import OverBlocks, launch_of
-
-_OF_ONE_NUMBER = (PureDP, ApproxDP, ZCDP, ApproxZCDP, GDP)
-"""Losses that are one number, and perhaps a delta."""
 
 
 def require_one_aim(within: Any, loss: Any) -> None:
@@ -68,15 +64,8 @@ def chosen(
     """
     if not isinstance(stated, Stated):
         raise QueryError("release from a filter, such as FiltCon(budget): nothing launches here")
-    if isinstance(loss, _OF_ONE_NUMBER) and genuine(loss) and not loss.parts[0]:
-        raise QueryError(
-            f"loss is {loss}, and no noise is large enough for that; if it is what is left, the "
-            "budget is spent"
-        )
     try:
-        return statistic.measurement(
-            stated.measure, stated.d_in, within=within, confidence=confidence, loss=loss
-        )
+        return measurement_of(statistic, stated, within=within, confidence=confidence, loss=loss)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise QueryError(str(error)) from None
 

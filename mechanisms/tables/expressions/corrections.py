@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
+from queryable.wording.quoting import quoted
+
 _MOST_LISTED = 40
 
 
@@ -20,6 +22,21 @@ def no_column(name: str, columns: Iterable[str]) -> str:
     more = len(known) - _MOST_LISTED
     listed = ", ".join(map(repr, known[:_MOST_LISTED])) + (f" and {more} more" if more > 0 else "")
     return f"{fix}there is no column {name!r}; the columns are {listed}"
+
+
+def require_distinct(columns: Iterable[str]) -> None:
+    """Check that no two columns have the same name, ignoring case, as for the engines.
+
+    Raises:
+        ValueError: two have.
+    """
+    known: dict[str, str] = {}
+    for name in columns:
+        folded = name.lower()
+        if folded in known:
+            both = f"{quoted(known[folded])} and {quoted(name)}"
+            raise ValueError(f"rename a column: two have the same name, ignoring case: {both}")
+        known[folded] = name
 
 
 def require_column(operand: object, columns: Collection[str]) -> None:

@@ -10,7 +10,7 @@ import attrs
 
 from mechanisms.tables.in_sql.outputs import OfAnswer, count, places
 from mechanisms.tables.in_sql.planning import Output, SqlQuery
-from mechanisms.tables.in_sql.refusals import SqlError, listed
+from mechanisms.tables.in_sql.refusals import SqlError
 from queryable.checks.affordable import cost_of, in_digits, least_within
 from queryable.errors import QueryError
 from queryable.losses import GDP, AdditiveLoss, ApproxDP, ApproxZCDP, Loss
@@ -224,9 +224,8 @@ def _of_widths(query: SqlQuery, within: Any) -> list[dict[str, Any]]:
         )
     if not isinstance(within, Mapping):
         if len(query.aggregates) != 1:
-            raise SqlError(
-                f"give the width of each number, within={{'{listed(named)}': ..}}, or loss"
-            )
+            each = ", ".join(f"{name!r}: .." for name in named)
+            raise SqlError(f"give the width of each number, within={{{each}}}, or loss")
         return [{"within": within}]
     if set(within) != set(named):
         raise SqlError(

@@ -4,7 +4,7 @@ sqlglot reads it, in the dialect of DuckDB. Before, tokens are counted: a text t
 too nested is refused by its own size, not by what the stack has left.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -98,8 +98,12 @@ def _bound(tree: Any, parameters: Sequence[Any], exp: Any) -> Any:
     places = list(tree.find_all(exp.Placeholder, bfs=False))
     if any(each.this for each in places):
         raise SqlError("write parameters as ?, without names and numbers")
+    if isinstance(parameters, str | bytes | Mapping) or not isinstance(parameters, Collection):
+        raise SqlError(f"give parameters in a list, as [65]: it is {quoted(parameters)}")
     if len(places) != len(parameters):
-        raise SqlError(f"the query has {len(places)} parameters: {len(parameters)} were given")
+        raise SqlError(
+            f"give as many parameters as the query has ?: {len(places)}, not {len(parameters)}"
+        )
     for place, value in zip(places, parameters, strict=True):
         place.replace(_constant(value, exp))
     return tree

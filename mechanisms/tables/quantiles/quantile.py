@@ -56,6 +56,7 @@ class Quantile(Aggregate):
     per: PrivacyUnit | None = attrs.field(default=None, kw_only=True, converter=per_field)
 
     groupable = False
+    batches_add_up = False
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

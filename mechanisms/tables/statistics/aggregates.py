@@ -84,6 +84,9 @@ class Aggregate(Estimable):
     groupable = True
     """Whether an entry of a group depends on the rows of that group alone."""
 
+    batches_add_up = True
+    """Whether it is of all rows what it is of batches of them, added up."""
+
     @property
     @abstractmethod
     def request(self) -> Request:

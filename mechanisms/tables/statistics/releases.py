@@ -323,6 +323,8 @@ class Noisy(Evidence):
         if sizes is None:
             return (*statistic.notes(estimate),)
         width = half_width(law, _NOTED, sizes.size)
+        if np.shape(estimate) == sizes.shape:  # where rows may be none, the estimate is all noise
+            estimate = np.where(np.abs(sizes) > width, estimate, np.nan)
         return (*all_within_noise(sizes, width), *statistic.notes(estimate))
 
     def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:

@@ -30,6 +30,7 @@ from mechanisms.tables.engines.files.encodings import (
     likely,
     opened,
 )
+from mechanisms.tables.expressions.corrections import require_distinct
 
 LONGEST_CELL = 2**16
 
@@ -288,6 +289,5 @@ def csv_files(
     if any(header != headers[0] for header in headers):
         raise ValueError("give files with the same columns in the same order")
     names = headers[0]
-    if len({name.lower() for name in names}) < len(names):
-        raise ValueError("rename a column: two have the same name, ignoring case")
+    require_distinct(names)
     return names, files

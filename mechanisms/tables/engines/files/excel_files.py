@@ -19,6 +19,7 @@ import attrs
 
 from mechanisms.tables.engines.files.frames import ArrowFrame, as_arrow
 from mechanisms.tables.engines.files.misread import MisreadFinding
+from mechanisms.tables.expressions.corrections import require_distinct
 from queryable.wording.quoting import quoted
 
 _EXCEL, _OTHERS = (".xlsx", ".xlsm"), (".xls", ".xlsb", ".ods")
@@ -153,11 +154,10 @@ def _chosen(book: Any, sheet: str | None, path: Path) -> Any:
 def _read(cells: Any, formulas: Any) -> Sheet:
     rows = cells.iter_rows()
     names = [column_title(cell.value) for cell in next(rows, ())]
-    lower = [name.lower() for name in names if name]
-    if not lower:
+    named = [name for name in names if name]
+    if not named:
         raise ValueError("name the columns in the first row of the sheet: it is empty")
-    if len(set(lower)) < len(lower):
-        raise ValueError("rename a column: two have the same name, ignoring case")
+    require_distinct(named)
     kept: list[Sequence[Any]] = []
     empty = left_out = 0
     for row in rows:

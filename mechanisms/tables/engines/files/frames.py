@@ -55,6 +55,9 @@ def as_arrow(source: Any) -> ArrowFrame:
         columns = _columns(source)
         given = dict(columns)
         arrays = [_column(column, unread.setdefault(name, [])) for name, column in columns]
+        sizes = {name: len(cells) for (name, _), cells in zip(columns, arrays, strict=True)}
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"give columns of one length: they have {quoted(sizes)}")
         table = pa.table(arrays, names=[name for name, _ in columns])
     valid = valid_cells(table)
     before = [column.null_count for column in table.columns]

@@ -18,7 +18,7 @@ from mechanisms.tables.engines.files.samples import SAMPLED, Sample, sampled
 from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.types import kind_of
 from mechanisms.tables.expressions.column_types import Kind
-from mechanisms.tables.expressions.corrections import no_column
+from mechanisms.tables.expressions.corrections import no_column, require_distinct
 
 
 class Numbered(NamedTuple):
@@ -43,9 +43,7 @@ def numbered(
     import pyarrow as pa
 
     source = frame.table
-    names = [str(name).lower() for name in source.column_names]
-    if len(set(names)) < len(names):
-        raise ValueError("rename a column: two have the same name, ignoring case")
+    require_distinct(map(str, source.column_names))
     undeclared = {name: (name, PLAIN) for name in frame.written if name not in types}
     guessed = {name: (name, PLAIN) for name in frame.guessed}
     head = source.select([*undeclared, *guessed]).slice(0, SAMPLED)

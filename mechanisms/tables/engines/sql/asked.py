@@ -46,9 +46,9 @@ _FAMILIES = {"integer": "number", "decimal": "number", "float": "number"}
 _FAMILIES |= {"date": "moment", "timestamp": "moment"}
 _READING_OF = {"moment": "timestamp"}
 _ORDER_OF_TEXT = (
-    "give a number or a datetime.date, or write column({column!r}).cast('text') for the order of "
-    "text: {column!r} has no declared type, and as text '9' is above '10' and '02.01.2024' above "
-    "'01.12.2024'"
+    "give a number or a datetime.date, in SQL DATE '2024-01-31', or write column({column!r})"
+    ".cast('text'), in SQL CAST({column} AS VARCHAR), for the order of text: {column!r} has no "
+    "declared type, and as text '9' is above '10' and '02.01.2024' above '01.12.2024'"
 )
 _TEXT = (
     "write column({column!r}).cast('number'), in SQL CAST({column} AS DOUBLE), to add up the cells "

@@ -191,7 +191,7 @@ WRONG = [
     (VISITS.replace('"visits.csv"', '"postgresql://h/d"'), "visits: table is missing: a database"),
 ]
 WRONG_BUDGETS = [
-    ("3", "datasets.visits.budget: it is 3; it should be a table"),
+    ("0.1", 'datasets.visits.budget: it is 0.1; it should be a table, as { zcdp = "1/10" }'),
     ("{}", "datasets.visits.budget: give one of the measures epsilon, zcdp"),
     ("{ zcdp = 1, gdp = 1 }", "budget: give one of the measures"),
     ("{ fdp = 1 }", "budget: there is no key 'fdp'; write gdp."),

@@ -14,7 +14,9 @@ from mechanisms import (
     Count,
     Histogram,
     Laplace,
+    Mean,
     PrivacyUnit,
+    Quantile,
     Table,
     ToeplitzCounter,
     Total,
@@ -317,6 +319,20 @@ def test_neighbours_are_checked() -> None:
         with pytest.raises(ValueError, match="l2 is 0"):
             kind(constant, rho=1)
         assert kind(constant, scale=1, horizon=4).privacy_map(3) == ZCDP(0)
+
+
+@pytest.mark.parametrize("kind", [TreeCounter, ToeplitzCounter])
+def test_a_total_is_of_all_batches(kind: Any) -> None:
+    """What is computed from several sums follows from their totals; scores of a quantile do not."""
+    quantile = Quantile("age", "1/2", range(0, 100, 10))
+    with pytest.raises(TypeError, match=r"^give Histogram.*: Quantile\(age\) has scores"):
+        kind(quantile, rho=1)
+    mean = Mean("age", 0, 100)
+    stream = Queryable(FiltCon(ZCDP(10**9)), {"age": []})
+    total = stream(kind(mean, rho=10**8))
+    for ages in ([40, 30] * 5, [60, 70] * 5, [50] * 3):
+        stream.feed({"age": ages})
+    assert mean.estimate(total(Total())) == pytest.approx(50, abs=1)
 
 
 # Exact laws. Noise and sums are modulo 3, so that losses are exact and states are few.

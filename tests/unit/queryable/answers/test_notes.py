@@ -9,7 +9,7 @@ import pytest
 
 from composition import FiltCon
 from curator.codec import CODEC
-from mechanisms import Gaussian, Keys, Mean, Table, column
+from mechanisms import Gaussian, GroupBy, Keys, Mean, Table, column
 from mechanisms.tables.quantiles.choices import Enclosed
 from mechanisms.tables.statistics.releases import Noisy, Release
 from queryable import ZCDP, Queryable, SeededCoins
@@ -128,6 +128,8 @@ def test_groups_are_within_noise_together() -> None:
     assert [*all_within_noise(np.array([3, -3, 0], dtype=object), 3)]
     assert not [*all_within_noise(np.array([3, -4, 0], dtype=object), 3)]
     assert not [*all_within_noise(np.zeros(0, dtype=object), 3)]
+    [note] = all_within_noise(np.zeros(1, dtype=object), 3)
+    assert note.startswith("the one group is within noise of 0")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +152,10 @@ def test_notes_follow_from_what_was_released() -> None:
     for vector, notes in (((15 * 100, 1400), 1), ((15 * 100, 0), 0), ((0, 1400), 0)):
         evidence = Noisy(mean, noisy_array(np.array(vector), noise))
         assert len(evidence.notes(mean.estimate(np.array(vector)))) == notes
+    groups = GroupBy(RIGHT, mean)
+    vector = np.array([[15 * 100, 1400], [15, 15]])  # 100 numbers near 30; 15 is within noise of 0
+    found = Noisy(groups, noisy_array(vector, noise)).notes(groups.estimate(vector))
+    assert [each[:31] for each in found] == ["1 of 2 are near the upper bound"]
     released = [
         Release(mechanism).release({"age": [29] * many}, SeededCoins(2)).notes for many in (50, 51)
     ]

@@ -104,6 +104,13 @@ def test_everything_can_be_explained(subject: Any) -> None:
     assert "`" not in text
 
 
+def test_a_theorem_that_also_covers_growing_data_is_named_once() -> None:
+    text = " ".join(explain(SparseVector(1, 1)).split())
+    assert text.count("Dwork, Roth 2014") == 1
+    assert "what is in it is not. Theorem: the same. Assumes:" in text
+    assert "Theorem: docs/theory.md, data that grow." in " ".join(explain(FiltCon(ZCDP(1))).split())
+
+
 def test_an_undocumented_mechanism_has_a_claim_and_no_theorem() -> None:
     text = " ".join(explain(Toy()).split())
     assert "PureDP(epsilon=0.1)" in text

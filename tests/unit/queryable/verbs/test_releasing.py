@@ -279,6 +279,14 @@ def test_a_question_whose_accuracy_depends_on_the_data_may_cost_what_is_left() -
     assert "fits" not in says
 
 
+def test_a_budget_of_which_a_delta_is_left_is_used_up() -> None:
+    table = opened(budget(1, "1e-6"))
+    table.release(Count(), loss=table.remaining())
+    says = refused(table, Count(), within=100)
+    assert "This budget is used up but for a delta of 1e-7: ask" in says
+    assert "fits" not in says
+
+
 def test_what_fits_in_blocks_fits_in_each() -> None:
     """The first of them that cannot pay is not the one that has least left."""
     table = opened(Blocks(FiltCon(ZCDP("1/10"))), {"age": []})

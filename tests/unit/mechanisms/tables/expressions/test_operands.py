@@ -257,6 +257,11 @@ def test_the_nearest_column_is_suggested(name: str, first: str) -> None:
     assert no_column(name, ["age", "clinic"]).startswith(first)
 
 
+def test_the_nearest_column_is_suggested_where_bounds_are_stated() -> None:
+    with pytest.raises(ValueError, match=r"^write 'age': there is no column 'agee'"):
+        Table({"age": [31]}, declared={"agee": {"lower": 0, "upper": 100}})
+
+
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
 def test_the_separator_is_suggested_for_a_file_of_one_column(mark: str) -> None:
     header = mark.join(["patient", "age"])

@@ -572,6 +572,35 @@ def test_widths_that_are_not_all_paid_for_cost_nothing() -> None:
     assert table.privacy_loss() == ZCDP(0)
 
 
+@pytest.mark.parametrize(
+    ("text", "given", "says"),
+    [
+        ("COUNT(*) AS n, SUM(k) AS k", {"within": 9}, "within={'n': .., 'k': ..}, or loss"),
+        ("COUNT(*) AS n", {"loss": ZCDP(0)}, "if it is what is left, the budget is spent"),
+        ("COUNT_IF(k > ?) AS n", {"within": 9}, "as many parameters as the query has ?: 1, not 0"),
+        ("COUNT_IF(k > ?) AS n", {"within": 9, "parameters": 3}, "in a list, as [65]: it is 3"),
+        ("COUNT_IF(k > ?) AS n", {"within": 9, "parameters": "3"}, "in a list, as [65]: it is '3'"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_right_ones(
+    text: str, given: dict[str, Any], says: str
+) -> None:
+    table = Queryable(FiltCon(ZCDP(1)), tables()[0])
+    with pytest.raises(QueryError, match=re.escape(says)):
+        table.sql(f"SELECT {text} FROM v", **given)
+
+
+def test_an_order_of_text_is_refused_with_what_sql_writes() -> None:
+    """Of a column without a declared type, whose text may be of numbers or dates."""
+    rows = Table({"day": ["2024-03-01", "2024-05-01"] * 50})
+    table = Queryable(FiltCon(ZCDP(9)), rows)
+    with pytest.raises(QueryError, match=r"a datetime\.date, in SQL DATE '2024-01-31', or write"):
+        table.sql("SELECT COUNT(*) FROM v WHERE day > '2024-04-01'", within=9)
+    for right in ("day > DATE '2024-04-01'", "CAST(day AS VARCHAR) > '2024-04-01'"):
+        found = table.sql(f"SELECT COUNT(*) AS n FROM v WHERE {right}", within=9)
+        assert abs(found.rows[0][0] - 50) < 40  # eight standard deviations
+
+
 def test_a_query_with_a_name_is_answered_once() -> None:
     table = Queryable(FiltCon(ZCDP(1)), tables()[0])
     first = table.sql("SELECT COUNT(*) AS n FROM v", loss=ZCDP("1/9"), name="rows")

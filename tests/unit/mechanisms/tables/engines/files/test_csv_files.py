@@ -142,7 +142,7 @@ def test_headers(tmp_path: Path) -> None:
         (b"", "name its columns"),
         (b"\n1,2\n", "name its columns"),
         (b'"p\n1\n', "name its columns"),
-        (b"a,A\n1,2\n", "two have the same name, ignoring case"),
+        (b"a,A\n1,2\n", "two have the same name, ignoring case: 'a' and 'A'"),
     ):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message):

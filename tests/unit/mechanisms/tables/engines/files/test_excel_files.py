@@ -279,8 +279,8 @@ def test_names_may_be_numbers_and_dates(write: Callable[..., str]) -> None:
     [
         ([], "name the columns in the first row"),
         ([(None, None), ("a", "b")], "name the columns in the first row"),
-        ([("a", "A"), (1, 2)], "rename a column: two have the same name"),
-        ([("a", "a"), (1, 2)], "rename a column: two have the same name"),
+        ([("a", "A"), (1, 2)], "rename a column: two have the same name, .*: 'a' and 'A'"),
+        ([("a", "a"), (1, 2)], "rename a column: two have the same name, .*: 'a' and 'a'"),
     ],
 )
 def test_a_header_names_each_column_once(write: Callable[..., str], rows: Any, text: str) -> None:
