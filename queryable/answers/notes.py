@@ -46,6 +46,13 @@ def all_within_noise(noisy: Any, width: int) -> Iterator[str]:
         )
 
 
+def beyond_noise(estimates: Any, sizes: Any, width: int) -> Any:
+    """The estimates, without those of groups that may have no row: these are all noise."""
+    if np.shape(estimates) != np.shape(sizes):
+        return estimates
+    return np.where(np.abs(sizes) > width, estimates, np.nan)
+
+
 def on_grid(grid: tuple[Any, ...], estimates: Any, ends: tuple[Any, Any] | None) -> Iterator[str]:
     """That the grid of a quantile, more than its noise, decides an answer.
 

@@ -21,7 +21,7 @@ from queryable.answers.evidence import Evidence
 from queryable.answers.half_widths import coordinates, half_width
 from queryable.answers.near import Near, Part
 from queryable.answers.noisy import Noise, NoisyArray, NoisyInt
-from queryable.answers.notes import all_within_noise
+from queryable.answers.notes import all_within_noise, beyond_noise
 from queryable.answers.released import Released
 from queryable.checks.scales import scale_for
 from queryable.data.cells import Array
@@ -317,14 +317,12 @@ class Noisy(Evidence):
 
     def notes(self, estimate: Any) -> tuple[str, ...]:
         """The statistic's, and whether no group is known to have a row."""
-        law, statistic = self.noisy.noise, self.statistic
-        assert law is not None
-        sizes = statistic.row_counts(np.array(self.noisy, dtype=object)) if statistic.axes else None
-        if sizes is None:
+        statistic, noisy = self.statistic, np.array(self.noisy, dtype=object)
+        sizes = statistic.row_counts(noisy) if statistic.axes else None
+        if sizes is None or (law := self.noisy.noise) is None:
             return (*statistic.notes(estimate),)
         width = half_width(law, _NOTED, sizes.size)
-        if np.shape(estimate) == sizes.shape:  # where rows may be none, the estimate is all noise
-            estimate = np.where(np.abs(sizes) > width, estimate, np.nan)
+        estimate = beyond_noise(estimate, sizes, width)
         return (*all_within_noise(sizes, width), *statistic.notes(estimate))
 
     def interval(self, confidence: Fraction, *, simultaneous: bool) -> tuple[Any, Any]:
