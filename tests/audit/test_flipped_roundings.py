@@ -123,6 +123,13 @@ def what_is_said_to_fit_fits() -> None:
             assert F(number) <= limits[words]
 
 
+def the_delta_that_is_left_is_left() -> None:
+    for delta in (F(1, 3), F(2, 3 * 10**7)):
+        for remaining in (ApproxDP(0, delta), ApproxZCDP(0, delta)):
+            said = filters._instead(remaining).partition("delta of ")[2].partition(":")[0]
+            assert F(said) <= delta
+
+
 def at_least_so_many_times() -> None:
     assert F(hints._at_least(F(299, 10))) <= F(299, 10)
 
@@ -284,6 +291,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "compositors.individual.accounts:Accounts._divided": (units_fit_into_64_bits,),
     "compositors.individual.accounts:_costs": (records_pay_their_exact_cost,),
     "compositors.filters:_fits": (what_is_said_to_fit_fits,),
+    "compositors.filters:_instead": (the_delta_that_is_left_is_left,),
     "compositors.filters:_in_zcdp": (what_is_said_to_fit_fits,),
     "advice.hints:_at_least": (at_least_so_many_times,),
     "rules.menus.costs:fitted": (so_many_fit_alone,),
