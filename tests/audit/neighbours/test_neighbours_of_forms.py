@@ -1,12 +1,13 @@
 """An analysis over data in every form holds on neighbours, and a wrong claim about it is found."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from composition import FiltCon
-from mechanisms import Laplace, Table, column
-from queryable import PureDP, Queryable
+from mechanisms import Gaussian, Laplace, Table, column
+from queryable import ZCDP, PureDP, Queryable
 from queryable.audit import NeighbourReport, on_neighbours
 from queryable.audit.rows.of_data import form_of_data
 from queryable.statistics import Statistic
@@ -77,3 +78,15 @@ def require_found(report: NeighbourReport, ratio: float) -> None:
     assert report.smallest.ratio > 1
     assert max(each.ratio for each in report.worst if each.measure == "l1") == ratio
     assert report.smallest.difference
+
+
+def test_a_closed_table_is_refused_and_not_held(tmp_path: Path) -> None:
+    """On its neighbours, which are opened again, each question would be answered instead."""
+    source = tmp_path / "visits.csv"
+    source.write_text("age\n31\n47\n")
+    table = Table(source, types={"age": "integer"})
+    root = Queryable(FiltCon(ZCDP(1)), table)
+    root.launch(Gaussian(table.count(), rho="1/9"))
+    table.close()
+    with pytest.raises(TypeError, match="open the table again: it is closed"):
+        on_neighbours(root, 2)
