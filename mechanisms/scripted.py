@@ -124,8 +124,11 @@ class Scripted(Measurement[View]):
         return self.mechanism, listed[: self.max_rounds]
 
     def has_number(self, of: str | int | None) -> bool | None:
-        """False if the last query of a list, which `Best` looks at, never gives a number."""
-        last = self.asks()[1][-1:]
+        """False if the last query of a list, which `Best` looks at, never gives a number.
+
+        Without queries `Best` looks at the opening.
+        """
+        last = self.asks()[1][-1:] if self.analyst != () else (Launch(self.mechanism),)
         while last and isinstance(last[0], Ask):
             last = (last[0].query,)
         match last:

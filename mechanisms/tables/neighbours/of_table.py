@@ -23,12 +23,8 @@ def form_of_table(table: Any) -> Form:
     the same columns; otherwise rows are left out and added in the table's own database.
 
     Raises:
-        TypeError: the engine of the table is unknown here, or the table is closed.
+        TypeError: the engine of the table is unknown here.
     """
-    try:
-        table._engine.require_unchanged()
-    except ValueError as error:
-        raise TypeError(f"the data cannot be read again: {error}") from None
     if table.made_of:
         return JoinedForm(form_of_table(table.made_of[0]), table)
     if table._root.has_blocks:

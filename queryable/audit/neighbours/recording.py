@@ -66,9 +66,13 @@ def _require_data(recording: Recording) -> None:
     """Check that the data are read as they were when the analysis was made.
 
     Raises:
-        HandleError: what was answered cannot be evaluated any more.
+        HandleError: what was answered is refused, or cannot be evaluated any more.
     """
     for held in recording.held:
+        if held.wrong is not None:  # a log has no messages that were wrong
+            raise HandleError(
+                f"the data cannot be read as they were: a message was answered, and now {held.wrong}"
+            )
         for leaf in held.leaves:
             for each in leaf.readings:
                 answered = not isinstance(held.message.answer, Failed | None)

@@ -10,6 +10,7 @@ from mechanisms import Gaussian, Laplace, Table, column
 from queryable import ZCDP, PureDP, Queryable
 from queryable.audit import NeighbourReport, on_neighbours
 from queryable.audit.rows.of_data import form_of_data
+from queryable.errors import HandleError
 from queryable.statistics import Statistic
 from tests.neighbouring import IN_MEMORY, TABLES, Way, cases
 
@@ -80,13 +81,15 @@ def require_found(report: NeighbourReport, ratio: float) -> None:
     assert report.smallest.difference
 
 
-def test_a_closed_table_is_refused_and_not_held(tmp_path: Path) -> None:
-    """On its neighbours, which are opened again, each question would be answered instead."""
-    source = tmp_path / "visits.csv"
+@pytest.mark.parametrize("given", [False, True])
+def test_a_closed_table_is_refused_and_not_held(given: bool, tmp_path: Path) -> None:
+    """Its neighbours are open, so each of them would answer what the table refuses."""
+    source, one_less = tmp_path / "visits.csv", tmp_path / "less.csv"
     source.write_text("age\n31\n47\n")
-    table = Table(source, types={"age": "integer"})
+    one_less.write_text("age\n31\n")
+    table, other = (Table(each, types={"age": "integer"}) for each in (source, one_less))
     root = Queryable(FiltCon(ZCDP(1)), table)
     root.launch(Gaussian(table.count(), rho="1/9"))
     table.close()
-    with pytest.raises(TypeError, match="open the table again: it is closed"):
-        on_neighbours(root, 2)
+    with pytest.raises(HandleError, match="cannot be read as they were.*open the table again"):
+        on_neighbours(root, [other] if given else 2)
