@@ -160,14 +160,12 @@ def require_short(effort: Effort, times: int = 1) -> None:
             f"this takes about {times * effort.steps} steps, which is too much for one message to "
             "this curator: ask for fewer groups or in fewer steps; the owner can allow more (steps)"
         )
-    if not write(effort.characters):
-        raise QueryError(
-            f"the answer has about {effort.characters} characters, which is too much for one "
-            "message to this curator: ask for fewer groups; the owner can allow more (growth)"
-        )
+    require_short_answer(effort.characters, "an answer", "ask for fewer groups")
 
 
-def require_short_answer(characters: int, what: str) -> None:
+def require_short_answer(
+    characters: int, what: str, instead: str = "ask for fewer, in several messages"
+) -> None:
     """Check that an answer is short enough, where long ones are not allowed.
 
     Raises:
@@ -175,9 +173,8 @@ def require_short_answer(characters: int, what: str) -> None:
     """
     if not write(characters):
         raise QueryError(
-            f"the {what} have about {characters} characters, which is too much for the answer to "
-            "one message to this curator; ask for fewer, in several messages. The owner can allow "
-            "more (growth)"
+            f"about {characters} characters of {what} are too many for the answers to one message "
+            f"to this curator: {instead}. The owner can allow more (growth)"
         )
 
 
@@ -197,12 +194,9 @@ def require_short_receipts(answer: Any) -> None:
     if not take(_STEPS_OF_QUERY + _STEPS_OF_NUMBER * numbers):
         raise QueryError("this query takes too long for one message to this curator")
     characters = _CHARACTERS_OF_QUERY * len(answers) + _CHARACTERS_OF_NUMBER * numbers + digits
-    if not write(characters):
-        raise QueryError(
-            f"the answer states an account, and has about {characters} characters, which is too "
-            "much for one message to this curator: take a rule with fewer orders, or losses with "
-            "shorter numbers; the owner can allow more (growth)"
-        )
+    require_short_answer(
+        characters, "an account", "take a rule with fewer orders, or losses with shorter numbers"
+    )
 
 
 def require_short_reading(answer: Any) -> None:
@@ -211,15 +205,9 @@ def require_short_reading(answer: Any) -> None:
     Raises:
         QueryError: the answers of the message have not so many characters.
     """
-    if not is_quick():
-        return
-    characters = characters_of(answer)
-    if not write(characters):
-        raise QueryError(
-            f"the answer has about {characters} characters, which is too much for one message to "
-            "this curator: ask about one child or one block, as in BlockLossQuery; the owner can "
-            "allow more (growth)"
-        )
+    if is_quick():
+        instead = "ask about one child or one block, as in BlockLossQuery"
+        require_short_answer(characters_of(answer), "an answer", instead)
 
 
 def characters_of(value: Any) -> int:
