@@ -4,12 +4,14 @@ Responsible for the choice of measure and rule; `FiltCon` does the rest.
 """
 
 from fractions import Fraction
+from warnings import warn
 
 from flint import arb
 
 from composition.compositors.filters import FiltCon
 from composition.rules import ViaZCDP
 from composition.rules.residue_needs import profile
+from queryable.errors import PrivacyWarning
 from queryable.losses import FDP, ApproxDP, Dominated, PureDP, curves
 from queryable.losses.conversions import greatest
 from queryable.losses.fields import read_delta, read_epsilon
@@ -45,6 +47,10 @@ def budget(
             With 0 such launches are refused.
         d_in, max_mechanisms: as for `FiltCon`.
 
+    Raises:
+        ValueError: delta is 1, which protects nobody, or a parameter is out of range. Above 1/1000
+            it is warned of.
+
     Examples:
         >>> from mechanisms import Count, Gaussian, Laplace
         >>> from queryable import Queryable
@@ -62,10 +68,27 @@ def budget(
             f"launch_share is {shown(left)}; it should be below 1: the rest of delta pays for "
             "adding launches up in zCDP"
         )
+    _require_small(chance)
     if not chance:
         return FiltCon(PureDP(epsilon), d_in=d_in, max_mechanisms=max_mechanisms)
     rule = ViaZCDP(slack=chance * (1 - left))
     return FiltCon(ApproxDP(epsilon, chance), rule, d_in=d_in, max_mechanisms=max_mechanisms)
+
+
+_LARGEST_DELTA = Fraction(1, 1000)
+"""Above it, a delta is hardly meant: with this probability a mechanism may show everything."""
+
+
+def _require_small(delta: Fraction) -> None:
+    if delta == 1:
+        raise ValueError("delta is 1, which protects nobody; epsilon comes first, then delta")
+    if delta > _LARGEST_DELTA:
+        warn(
+            f"delta is {shown(delta)}: with this probability everything may be revealed. It should "
+            "be far below one over the number of persons; epsilon comes first, then delta",
+            PrivacyWarning,
+            stacklevel=3,
+        )
 
 
 def under_curve(curve: FDP, *, epsilon: Number | None = None, delta: Number = 0) -> Dominated:

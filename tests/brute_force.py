@@ -89,7 +89,12 @@ def ordered(value: Any) -> Any:
 
 
 def compared(symbol: str, cell: Any, constant: Any) -> bool:
-    """A cell compared exactly with a constant. A missing cell satisfies no comparison."""
+    """A cell compared exactly with a constant. A missing cell satisfies no comparison.
+
+    Beside decimals a float is its shortest decimal.
+    """
+    if type(cell) is Decimal and type(constant) is float and abs(constant) < INF:
+        constant = Decimal(repr(constant))
     return cell is not None and bool(COMPARE[symbol](ordered(cell), ordered(constant)))
 
 

@@ -7,6 +7,7 @@ public types and constants only.
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ import attrs
 import numpy as np
 
 from mechanisms.tables.expressions.corrections import no_comparison
+from mechanisms.tables.expressions.lattice import is_power_of_two
 from mechanisms.tables.expressions.scalars import Scalar
 from queryable.wording.quoting import quoted
 
@@ -254,10 +256,22 @@ def _placed(kind: Kind, operator: str, given: Constant, scalar: Scalar) -> Place
     if given.family != kind.family or kind.name == "other":
         raise TypeError(no_comparison(kind.family, kind.declared or kind.name, scalar))
     if kind.step is not None:
-        return _on_lattice(kind, operator, given.value)
+        value = given.value
+        if isinstance(value, Fraction) and type(scalar) is float and not is_power_of_two(kind.step):
+            value = Fraction(beside_decimals(scalar))
+        return _on_lattice(kind, operator, value)
     if kind.name != "float":
         return operator, given.value
     return _among_floats(kind, operator, given.value)
+
+
+def beside_decimals(scalar: Scalar) -> Any:
+    """What a constant is beside decimals, where a float stands for its shortest decimal.
+
+    It does in parameters and sums too: 49.99, whose exact value is a little more, is 4,999
+    hundredths.
+    """
+    return Decimal(float.__repr__(scalar)) if type(scalar) is float else scalar
 
 
 _WHOLE_NUMBERS = ", or for whole numbers column({0!r}).cast('integer')"

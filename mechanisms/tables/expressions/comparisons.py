@@ -19,7 +19,13 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from mechanisms.tables.expressions.column_types import Kind, Placed, kind_of, placed
+from mechanisms.tables.expressions.column_types import (
+    Kind,
+    Placed,
+    beside_decimals,
+    kind_of,
+    placed,
+)
 from mechanisms.tables.expressions.scalars import Scalar
 from mechanisms.tables.expressions.values import comparable, nearest, numbers, times
 from queryable.data.cells import Array, Mask, python_values
@@ -118,12 +124,14 @@ def _reached_by_objects(cells: list[Any], steps: Sequence[tuple[str, Scalar]]) -
         return _reached_in_domain(np.array(cells), kind_of(np.dtype(float)), steps)
     upto: list[Any] = [constant for symbol, constant in steps if symbol == ">="]
     below: list[Any] = [constant for symbol, constant in steps if symbol == ">"]
+    exact = [[beside_decimals(each) for each in ends] for ends in (upto, below)]
 
     def count(cell: Any) -> int:
         if id(type(cell)) not in _PLAIN:
             return sum(_compares(OPERATORS[each], cell, constant) for each, constant in steps)
+        at, under = exact if type(cell) is Decimal else (upto, below)
         try:
-            return bisect_right(upto, cell) + bisect_left(below, cell)
+            return bisect_right(at, cell) + bisect_left(under, cell)
         except Exception:  # of another kind
             return 0
 
@@ -221,6 +229,8 @@ def _compared_objects(
 
 def _compares(compare: Callable[[Any, Any], Any], cell: Any, constant: Scalar) -> bool:
     try:
+        if type(cell) is Decimal:
+            return bool(compare(cell, beside_decimals(constant)))
         return bool(compare(cell, constant))
     except BaseException as error:  # of another kind, or with methods of its own
         pass_on(error)

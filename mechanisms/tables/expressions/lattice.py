@@ -87,7 +87,7 @@ class Lattice:
                 each = self.unit.denominator  # of units in 1; clipped before, so that none overflow
                 near = np.clip(values.astype(np.int64), low // each - 1, -(-high // each) + 1)
                 return np.clip(near * each, low, high)
-            if np.can_cast(dtype, np.float64) and dtype.kind == "f" and _is_power_of_two(self.unit):
+            if np.can_cast(dtype, np.float64) and dtype.kind == "f" and is_power_of_two(self.unit):
                 with np.errstate(all="ignore"):  # a warning would be about the data
                     whole = np.trunc(values.astype(np.float64) / float(self.unit))
                 return np.clip(whole, float(low), float(high)).astype(np.int64)
@@ -153,7 +153,7 @@ def _units(
     return max(low, min(-size if top < 0 else size, high))
 
 
-def _is_power_of_two(unit: Fraction) -> bool:
+def is_power_of_two(unit: Fraction) -> bool:
     """Whether floats divide by it exactly, except for overflow and underflow."""
     top, bottom = unit.numerator, unit.denominator
     return top.bit_count() == 1 == bottom.bit_count() and max(top, bottom) <= 2**1000

@@ -6,6 +6,9 @@ exactly Python's own types. `alike` says when two of them are the same question.
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,7 +31,8 @@ WRITTEN = frozenset({float, date, datetime, timedelta, np.datetime64, np.timedel
 def scalar(value: Any, name: str) -> Scalar:
     """Convert a constant to one of exactly Python's own types.
 
-    A subclass is converted too, because its `__eq__` would be given the cells.
+    A subclass is converted too, because its `__eq__` would be given the cells. A Decimal or a
+    Fraction becomes the integer or the float that is written like it.
 
     Raises:
         TypeError: the value is no scalar, or is a column or a predicate.
@@ -42,7 +46,8 @@ def scalar(value: Any, name: str) -> Scalar:
             "missing cells write column(..).is_null()"
         )
     try:
-        taken: Scalar = python_constant(value)
+        exact = isinstance(value, Decimal | Fraction)
+        taken: Scalar = written_number(value) if exact else python_constant(value)
     except TypeError:
         raise TypeError(
             f"{name} is {quoted(value)}; it should be a number, a string or a date"
@@ -52,6 +57,28 @@ def scalar(value: Any, name: str) -> Scalar:
     if isinstance(taken, int) and not -(10**_MOST_DIGITS) <= taken <= 10**_MOST_DIGITS:
         raise ValueError(f"{name} is an integer of more than {_MOST_DIGITS} digits")
     return taken
+
+
+def written_number(value: Decimal | Fraction) -> int | float:
+    """The integer, or the float of which it is the shortest decimal.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = inf
+    if value == 0:
+        return 0
+    if nearest == 0 or not isfinite(nearest):  # it might be too long to be converted
+        raise ValueError("it has no nearest float")
+    exact = Fraction(value)
+    if exact.denominator == 1:
+        return int(exact)
+    if Fraction(float.__repr__(nearest)) != exact:
+        raise ValueError("write it with at most 15 digits")
+    return nearest
 
 
 def scalars(values: Any, name: str) -> tuple[Scalar, ...]:

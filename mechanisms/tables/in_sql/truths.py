@@ -5,13 +5,14 @@ where a cell is NULL. `NOT` swaps the two, so that it keeps what is unknown (SQL
 """
 
 from fractions import Fraction
-from math import ceil, floor
+from math import floor
 from typing import Any, NamedTuple, TypeAlias
 
 from mechanisms.tables.expressions.column_types import Kind, placed
 from mechanisms.tables.expressions.columns import Column
 from mechanisms.tables.expressions.operands import operand_name
 from mechanisms.tables.expressions.predicates import And, IsIn, IsNull, Not, Or, Predicate
+from mechanisms.tables.expressions.scalars import scalar
 from mechanisms.tables.in_sql.refusals import refusal, shown
 from mechanisms.tables.in_sql.sources import Valued, plain
 
@@ -132,32 +133,16 @@ def _with_constant(column: Column, operator: str, value: Valued, kind: Kind | No
 
 
 def _on_decimals(column: Column, operator: str, value: Fraction, step: Fraction) -> Holds:
-    """A comparison of multiples of a step with an exact number, by floats between multiples."""
-    below, above = floor(value / step), ceil(value / step)
-    match operator:
-        case "==" if below != above:
-            return False
-        case "!=" if below != above:
-            return True
-        case "==":
-            return And(_past(column, ">", below, -1, step), _past(column, "<", above, 1, step))
-        case "!=":
-            return Or(_past(column, "<", below, -1, step), _past(column, ">", above, 1, step))
-        case ">=":
-            return _past(column, ">", above, -1, step)
-        case "<":
-            return _past(column, "<", above, -1, step)
-        case ">":
-            return _past(column, ">", below, 1, step)
-    return _past(column, "<", below, 1, step)
-
-
-def _past(column: Column, operator: str, place: int, half: int, step: Fraction) -> Predicate:
-    """A comparison with the middle between a multiple and its neighbour."""
-    middle = float((place + Fraction(half, 2)) * step)
-    if not abs(Fraction(middle) / step - place - Fraction(half, 2)) < Fraction(1, 2):
-        raise ValueError("the number has too many digits for this column")
-    return column._compared(operator, middle)
+    """A comparison of multiples of a step with an exact number, by the multiple below it."""
+    below = floor(value / step) * step
+    if below != value:
+        if operator in ("==", "!="):
+            return operator == "!="
+        operator = {">=": ">", "<": "<="}.get(operator, operator)
+    try:
+        return column._compared(operator, scalar(below, "the number"))
+    except ValueError:
+        raise ValueError("the number has too many digits for this column") from None
 
 
 def _of_constants(left: Valued, operator: str, right: Valued, node: Any) -> Truth:

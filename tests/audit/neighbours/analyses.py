@@ -135,8 +135,8 @@ def counter() -> Queryable:
 def found() -> Queryable:
     """Keys that are found in a table."""
     table = Table(dict(COLUMNS), privacy_unit="who", max_rows=3, seed=3)
-    root = opened(budget(epsilon=9, delta="1/100"), table)
-    root.launch(PrivateKeys(table.discovered_keys("clinic", max_keys=2), rho=1, delta="1/1000"))
+    root = opened(budget(epsilon=9, delta="1/1000"), table)
+    root.launch(PrivateKeys(table.discovered_keys("clinic", max_keys=2), rho=1, delta="1/10000"))
     return root
 
 

@@ -34,6 +34,7 @@ from queryable import (
     ApproxZCDP,
     Bit,
     PrivacyClaimError,
+    PrivacyWarning,
     PureDP,
     Queryable,
     QueryRefusedError,
@@ -94,6 +95,14 @@ def test_it_admits_many_more_launches_than_adding_epsilons() -> None:
         table.launch(Laplace(Count(), epsilon="1/100"))
         count += 1
     assert count > 400
+
+
+def test_a_delta_that_is_hardly_meant_is_told() -> None:
+    """Such as that of swapped arguments: with delta 1 nobody is protected."""
+    with pytest.raises(ValueError, match="delta is 1.*epsilon comes first"):
+        budget("1e-6", 1)
+    with pytest.warns(PrivacyWarning, match="everything may be revealed.*epsilon comes first"):
+        budget("1e-6", "1/2")
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"epsilon": 1, "delta": 2}])
