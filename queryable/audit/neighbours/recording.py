@@ -71,7 +71,8 @@ def _require_data(recording: Recording) -> None:
     for held in recording.held:
         if held.wrong is not None:  # a log has no messages that were wrong
             raise HandleError(
-                f"the data cannot be read as they were: a message was answered, and now {held.wrong}"
+                "the data cannot be read as they were: a message was answered, and now "
+                f"{held.wrong}"
             )
         for leaf in held.leaves:
             for each in leaf.readings:

@@ -91,5 +91,5 @@ def test_a_closed_table_is_refused_and_not_held(given: bool, tmp_path: Path) -> 
     root = Queryable(FiltCon(ZCDP(1)), table)
     root.launch(Gaussian(table.count(), rho="1/9"))
     table.close()
-    with pytest.raises(HandleError, match="cannot be read as they were.*open the table again"):
+    with pytest.raises(HandleError, match=r"cannot be read as they were.*open the table again"):
         on_neighbours(root, [other] if given else 2)

@@ -99,9 +99,9 @@ def test_it_admits_many_more_launches_than_adding_epsilons() -> None:
 
 def test_a_delta_that_is_hardly_meant_is_told() -> None:
     """Such as that of swapped arguments: with delta 1 nobody is protected."""
-    with pytest.raises(ValueError, match="delta is 1.*epsilon comes first"):
+    with pytest.raises(ValueError, match=r"delta is 1.*epsilon comes first"):
         budget("1e-6", 1)
-    with pytest.warns(PrivacyWarning, match="everything may be revealed.*epsilon comes first"):
+    with pytest.warns(PrivacyWarning, match=r"everything may be revealed.*epsilon comes first"):
         budget("1e-6", "1/2")
 
 

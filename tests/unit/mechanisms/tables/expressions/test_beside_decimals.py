@@ -13,16 +13,16 @@ from mechanisms.tables.expressions.scalars import scalar
 from tests.datasets import FORMS, kinds_of, opened, parameters
 from tests.engines import mostly
 
-PRICE = column("price")
+price = column("price")
 CELLS = [Decimal("49.99")] * 10 + [Decimal("10.10")] * 5 + [Decimal("0.10")] * 2 + [None]
 ASKED: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
-    "at least": (lambda x: Count(PRICE >= x), [10]),
-    "above": (lambda x: Count(PRICE > x), [0]),
-    "below": (lambda x: Count(PRICE < x), [7]),
-    "at most": (lambda x: Count(PRICE <= x), [17]),
-    "equal": (lambda x: Count(PRICE == x), [10]),
-    "not equal": (lambda x: Count(PRICE != x), [7]),
-    "one of": (lambda x: Count(PRICE.is_in([x, 0.1])), [12]),
+    "at least": (lambda x: Count(price >= x), [10]),
+    "above": (lambda x: Count(price > x), [0]),
+    "below": (lambda x: Count(price < x), [7]),
+    "at most": (lambda x: Count(price <= x), [17]),
+    "equal": (lambda x: Count(price == x), [10]),
+    "not equal": (lambda x: Count(price != x), [7]),
+    "one of": (lambda x: Count(price.is_in([x, 0.1])), [12]),
     "bins": (lambda x: Histogram("price", bins=[0, 10.1, x, 100]), [2, 5, 10]),
     "candidates": (lambda x: Quantile("price", "1", [10.1, x]), [-10, 0]),
 }
