@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.tables.expressions.column_types import are_dates
+from mechanisms.tables.expressions.column_types import are_dates, beside_decimals
 from mechanisms.tables.expressions.comparisons import reached
 from mechanisms.tables.expressions.computed import operand_cells
 from mechanisms.tables.expressions.lattice import are_numbers
@@ -25,7 +25,7 @@ from mechanisms.tables.requests.request import (
     Term,
 )
 from queryable.data.cells import Array, Mask, count_records, python_values
-from queryable.data.keys import keys_of
+from queryable.data.keys import key_of, keys_of
 
 
 def needs_table(per: PrivacyUnit) -> str:
@@ -187,7 +187,9 @@ def _combined(dataset: Any, by: Combinations) -> Array:
 
 def _positions(values: Array, categories: tuple[Scalar, ...]) -> Array:
     """The index of the category whose key is that of the cell, -1 if none."""
-    position = {key: index for index, key in enumerate(keys_of(categories))}
+    floats = (pair for pair in enumerate(categories) if type(pair[1]) is float)
+    position = {key_of(beside_decimals(each)): index for index, each in floats}
+    position |= {key: index for index, key in enumerate(keys_of(categories))}
     if values.dtype == object:
         found = (position.get(key, -1) for key in keys_of(values.tolist()))
         return np.fromiter(found, dtype=np.int64, count=len(values))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import Count, Histogram, Quantile, Table, column
+from mechanisms import Count, GroupBy, Histogram, Quantile, Table, column
 from mechanisms.tables.expressions.scalars import scalar
 from tests.datasets import FORMS, kinds_of, opened, parameters
 from tests.engines import mostly
@@ -50,6 +50,13 @@ def test_decimals_in_memory(name: str, kind: str) -> None:
         cells[:] = CELLS
     found = asked(49.99).value({"price": cells})
     assert np.ravel(found).tolist() == expected
+
+
+def test_groups_of_decimals_in_memory() -> None:
+    """The key is 49.99 of both: of a decimal, and of a float."""
+    data = {"price": [*CELLS, 49.99, "49.99"]}
+    assert GroupBy({"price": [49.99, 0.1]}, Count()).value(data).tolist() == [11, 2]
+    assert GroupBy({"price": [Decimal("49.99")]}, Count()).value(data).tolist() == [11]
 
 
 def test_a_number_of_each_unit() -> None:
