@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import composition as c
@@ -353,3 +354,25 @@ def test_a_range_is_not_copied() -> None:
     person = Queryable(of_four @ c.FiltCon(PureDP(1)), ROWS["age"])
     with pytest.raises(QueryError, match="weights have shape"):
         person.ask(m.LinearQuery(range(10**7)))
+
+
+NO_ROWS: dict[str, Any] = {
+    "nothing": None,
+    "a number": 5,
+    "text": "abc",
+    "an object": object(),
+    "a column": pd.Series([1, 2], name="age"),
+    "columns of two lengths": {"age": [1, 2], "sex": [1]},
+    "a number as a column": {"age": 5},
+}
+
+
+@pytest.mark.parametrize("name", NO_ROWS)
+@pytest.mark.parametrize(
+    "asked", [m.Count(), m.Sum("age", 0, 9), m.Count(m.column("age") > 3)], ids=str
+)
+def test_data_without_rows_are_refused_before_the_charge(name: str, asked: Any) -> None:
+    root = Queryable(FILTER, NO_ROWS[name])
+    with pytest.raises(QueryError, match=r"the data"):
+        root.launch(m.Gaussian(asked, rho="1/9"))
+    assert root.privacy_loss() == ZCDP(0)

@@ -5,7 +5,7 @@ here to nothing. Nothing is known publicly of a column of objects, such as each 
 its cells decide one by one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sized
 from typing import Any, TypeVar
 
 import attrs
@@ -24,6 +24,7 @@ from mechanisms.tables.requests.found_in_arrays import found_in_arrays
 from mechanisms.tables.requests.request import Bins, Request
 from queryable.data.cells import Array, objects, read
 from queryable.data.rows import column_names
+from queryable.faults import called
 
 _Asked = TypeVar("_Asked", Request, Discovery)
 
@@ -73,19 +74,41 @@ def _without_function(asked: _Asked) -> _Asked:
     return asked if isinstance(asked.where, Predicate) else attrs.evolve(asked, where=None)
 
 
-def _empty_columns(dataset: Any, columns: Iterable[str]) -> dict[str, Array]:
+def _empty_columns(dataset: Any, columns: Collection[str]) -> dict[str, Array]:
     """These columns without their cells. A list has no public columns: its cells are objects.
 
     Raises:
         KeyError: there is no such column.
     """
     names = column_names(dataset)
+    _require_rows(dataset, names, columns)
     if names is None:
         return dict.fromkeys(columns, objects((), 0))
     for name in columns:
         if name not in names:
             raise KeyError(no_column(name, names))
     return {name: read(dataset[name][:0])[1] for name in columns}
+
+
+def _require_rows(dataset: Any, names: tuple[str, ...] | None, columns: Collection[str]) -> None:
+    """Check that data are rows, by their form alone.
+
+    Raises:
+        TypeError: they are none.
+    """
+    if isinstance(dataset, Mapping):
+        if not all(isinstance(each, Sized) for each in dataset.values()):
+            raise TypeError("each column of the data should be a list or an array")
+        if len(set(map(len, dataset.values()))) > 1:
+            raise TypeError("the columns of the data should have one length")
+    elif names is None and not isinstance(dataset, list | tuple):
+        if hasattr(dataset, "to_frame"):
+            raise TypeError("the data are one column: give series.to_frame()")
+        if columns or isinstance(dataset, str | bytes) or not isinstance(dataset, Sized):
+            raise TypeError(
+                f"the data are of class {called(type(dataset))} and have no rows: give a dict of "
+                "columns, a frame, an array or a list of records"
+            )
 
 
 def _types_of(columns: dict[str, Array]) -> "_Types":
