@@ -35,6 +35,7 @@ from curator.settings.configuration import read_configuration
 from curator.settings.sections import ConfigurationError
 from curator.verify import Verified, verify
 from curator.views import view
+from queryable.display.nodes import CHARGED
 from queryable.errors import InteractiveError
 
 _IGNORED = """# Everything here is private but the configuration.
@@ -219,14 +220,19 @@ def charge(configuration: str, root: str) -> str:
             raise LedgerError(
                 f"there is no root {root!r}; there are: {', '.join(at.ledger.roots())}"
             )
-    before = view(at.configuration.ledger, root, codec=at.codec).privacy_loss()
+    known = view(at.configuration.ledger, root, codec=at.codec)
+    before, count = known.privacy_loss(), len(known.ledger())
     rows, table = at.configuration.open(root, charge_to_anchor=True)
     with rows:
-        after = table.privacy_loss()
+        after, new = table.privacy_loss(), table.ledger()[count:]
         release_root(table)
-    if after == before:
+    charged = [str(row.loss) for row in new if row.outcome == CHARGED]
+    if not charged:
         return f"{root} goes on, and nothing was charged: {after}"
-    return f"{root} goes on: it had spent {before}, and has now spent {after}"
+    return (
+        f"{root} goes on, and was charged {' and '.join(charged)}: it had spent {before}, and has "
+        f"now spent {after}"
+    )
 
 
 def replay(configuration: str, root: str = "") -> str:

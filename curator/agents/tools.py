@@ -15,8 +15,10 @@ from typing import Any
 
 from curator.client.connecting import Connection
 from curator.client.in_sql import handle_for, name_of
+from curator.wire import CuratorError, UnavailableError, WireError
 from mechanisms.tables.in_sql.answers import SqlAnswer
 from mechanisms.tables.named_joins import in_text, owners
+from queryable.display.nodes import REFUSED
 from queryable.errors import InteractiveError
 from queryable.losses import GDP, ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP
 from queryable.wording.quoting import quoted
@@ -34,6 +36,19 @@ _NOTE = (
     "each number is noisy and has its own interval (_low, _high); numbers whose intervals overlap "
     "may be equal"
 )
+_CHARGED = {
+    True: "yes",
+    False: "nothing: it was asked before",
+    None: "not known: the same question is charged once at most",
+}
+_CHARGED_IN_PART = {
+    True: "yes, or a part of it; what was paid for is kept",
+    False: "nothing",
+    None: "not known: ask the same again, it is charged once at most",
+}
+_UNSETTLED = (UnavailableError, CuratorError, WireError)
+"""After these a message may still be under way, and be charged later."""
+_WRONG = (InteractiveError, TypeError, ValueError, KeyError, ArithmeticError)
 _MEASURES = ("zcdp", "epsilon", "gdp")
 _PRICE = (
     "give one of: within, how accurate the one number should be; or what the whole query may "
@@ -78,8 +93,8 @@ class AgentTools:
         try:
             with self._lock:
                 return run()
-        except (InteractiveError, TypeError, ValueError, KeyError, ArithmeticError) as error:
-            return {"error": str(error.args[0] if error.args else error), "charged": "nothing"}
+        except _WRONG as error:
+            return {"error": _words(error), "charged": "nothing"}
 
     def _described(self, name: str) -> dict[str, Any]:
         about = self._connection.about(name)
@@ -134,29 +149,18 @@ class AgentTools:
         aims, handle = _aims(how), handle_for(self._connection, _text(query))
         if not aims and not _explains(query):
             raise ValueError(_PRICE)
-        before = handle.privacy_loss()
+        name, before = name_of(query, (), aims), len(handle.ledger())
         try:
-            answer = handle.sql(query, name=name_of(query, (), aims), **aims)
-        except InteractiveError as error:
-            return {"error": str(error), "charged": _charged(handle, before)}
+            answer = handle.sql(query, name=name, **aims)
+            found = _shown(answer)
+        except _WRONG as error:
+            paid = _is_charged(handle, name, before)
+            if not paid and isinstance(error, _UNSETTLED):
+                paid = None
+            return {"error": _words(error), "charged": _CHARGED_IN_PART[paid]}
         if not isinstance(answer, SqlAnswer):
-            return {"explanation": str(answer), "charged": "nothing"}
-        spent = handle.privacy_loss()
-        found = {
-            "columns": list(answer.columns),
-            "rows": [[_plain(each) for each in row] for row in answer.rows[:MOST_ROWS]],
-            "confidence": float(answer.confidence),
-            "note": f"{_NOTE}; {answer.caption}" if answer.at_once else _NOTE,
-            "notes": list(answer.notes),
-            "charged": "nothing: it was asked before" if spent == before else "yes",
-            "spent": str(spent),
-            "left": str(handle.remaining()),
-        }
-        if answer.found:
-            found["keys_found_in_data"] = list(answer.found)
-        if len(answer.rows) > MOST_ROWS:
-            found["rows_left_out"] = len(answer.rows) - MOST_ROWS
-        return found
+            return {**found, "charged": "nothing"}
+        return {**found, "charged": _CHARGED[_is_charged(handle, name, before)], **_balance(handle)}
 
     def _left(self, name: str) -> dict[str, Any]:
         handle = self._connection[name]
@@ -179,13 +183,49 @@ class AgentTools:
         }
 
 
-def _charged(handle: Any, before: Any) -> str:
-    """Whether a question that was not answered was charged; a part of it may be."""
+def _shown(answer: Any) -> dict[str, Any]:
+    """An answer, or an explanation."""
+    if not isinstance(answer, SqlAnswer):
+        return {"explanation": str(answer)}
+    found = {
+        "columns": list(answer.columns),
+        "rows": [[_plain(each) for each in row] for row in answer.rows[:MOST_ROWS]],
+        "confidence": float(answer.confidence),
+        "note": f"{_NOTE}; {answer.caption}" if answer.at_once else _NOTE,
+        "notes": list(answer.notes),
+    }
+    if answer.found:
+        found["keys_found_in_data"] = list(answer.found)
+    if len(answer.rows) > MOST_ROWS:
+        found["rows_left_out"] = len(answer.rows) - MOST_ROWS
+    return found
+
+
+def _is_charged(handle: Any, name: str, before: int) -> bool | None:
+    """Whether a query was charged, by the new rows of the ledger; None if they are not known.
+
+    The loss does not tell: it may be the whole budget from the first launch on.
+
+    Args:
+        before: how many rows there were.
+    """
     try:
-        spent = handle.privacy_loss()
-    except InteractiveError:
-        return "not known: ask the same again, it is charged once at most"
-    return "nothing" if spent == before else "yes, or a part of it; what was paid for is kept"
+        rows = [row for row in handle.ledger()[before:] if row.outcome != REFUSED]
+    except _WRONG:
+        return None
+    return any(row.name is None or row.name.startswith(f"{name}: ") for row in rows)
+
+
+def _balance(handle: Any) -> dict[str, Any]:
+    """What is spent and left; an answer that was paid for is told without it."""
+    try:
+        return {"spent": str(handle.privacy_loss()), "left": str(handle.remaining())}
+    except _WRONG:
+        return dict.fromkeys(("spent", "left"), "not known now: call `left`")
+
+
+def _words(error: Exception) -> str:
+    return str(error.args[0] if error.args else error)
 
 
 def _explains(query: str) -> bool:

@@ -153,7 +153,7 @@ class Estimated(Paid, Uncertain):
         if isinstance(self.value, np.ndarray):
             value = rounded(self.value)
         else:
-            read = round if self.unit == 1 else float
+            read = round if self.unit == 1 else Fraction
             value, low, high = in_words(*map(read, (self.value, *self.interval())))
             value = f"{value} (95% interval: {low} to {high})"
         return f"{value}, from {self.source}; cost {self.cost}, on its own {self.alone}"

@@ -14,7 +14,7 @@ import numpy as np
 from queryable.answers.estimates import COLUMNS, Axis
 from queryable.answers.evidence import DerivedEvidence
 from queryable.answers.near import FOR_RANGES, Near
-from queryable.answers.values import Value, in_words, key_in_words
+from queryable.answers.values import Value, key_in_words, with_half_width
 
 
 @attrs.frozen
@@ -82,7 +82,7 @@ def crossed(
     parts: Sequence[tuple[Value, tuple[Value, Value]]],
     caption: str,
 ) -> str:
-    """Cells of two dimensions with their margins, each as `estimate +- half-width`.
+    """Cells of two dimensions with their margins, each as `estimate ± half-width`.
 
     Args:
         parts: the estimates and ends of the cells, of the rows, of the columns and of all.
@@ -107,11 +107,7 @@ def crossed(
 
 def _entries(estimate: Value, ends: tuple[Value, Value]) -> Any:
     """Each as text, shaped as the estimate; one text if it is a number."""
-    found = np.frompyfunc(_entry, 3, 1)(*(np.asarray(each, object) for each in (estimate, *ends)))
+    found = np.frompyfunc(with_half_width, 3, 1)(
+        *(np.asarray(each, object) for each in (estimate, *ends))
+    )
     return found.tolist() if np.ndim(found) else found
-
-
-def _entry(estimate: Any, low: Any, high: Any) -> str:
-    value, _, _ = in_words(estimate, low, high)
-    half, _, _ = in_words((high - low) / 2, low, high)
-    return f"{value} ± {half}"

@@ -5,9 +5,10 @@ A value is an estimate or an end of an interval. Reads no data.
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from html import escape
-from math import floor, isfinite, log10, nextafter
+from math import ceil, floor, isfinite, log10, nextafter
 from numbers import Real
 from operator import add, sub
 from typing import Any, TypeAlias
@@ -143,21 +144,76 @@ def key_in_words(key: Any) -> str:
     return line if len(line) <= _LONGEST_KEY else f"{line[: _LONGEST_KEY - 3]}..."
 
 
-def in_words(*values: Any) -> tuple[str, ...]:
-    """An estimate and its interval as text; floats with two digits of the interval's width."""
-    if len(values) > 1 and all(isinstance(each, Real) for each in values):
-        width = float(values[2]) - float(values[1])
-        if any(isinstance(each, float) for each in values) and isfinite(width) and width > 0:
-            digits = min(max(1 - floor(log10(width)), 0), _MOST_DIGITS)
-            return tuple(f"{each:z,.{digits}f}" for each in values)
-    ends = {1: "-inf", 2: "inf"}  # of values without an infinity, such as dates
-    return tuple(
-        ends[place] if each is None and place in ends else _one_shown(each)
-        for place, each in enumerate(values)
-    )
+def in_words(estimate: Any, *ends: Any) -> tuple[str, ...]:
+    """An estimate and its interval as text; floats with two digits of the interval's width.
+
+    Ends are rounded outward, so the printed interval contains the interval.
+
+    Args:
+        ends: of one or more intervals, low before high; the first one's width counts.
+    """
+    values = (estimate, *ends)
+    numbers = all(isinstance(each, Real) for each in values)
+    whole = all(type(each) is int for each in values)
+    digits = _digits(*ends[:2]) if ends and numbers and not whole else None
+    texts = (_end(each, digits, up=place % 2 == 1) for place, each in enumerate(ends))
+    return (_one_shown(estimate, digits), *texts)
 
 
-def _one_shown(value: Any) -> str:
+def with_half_width(estimate: Any, low: Any, high: Any) -> str:
+    """A number as `estimate ± half-width`; what is printed contains the interval."""
+    text, _, _ = in_words(estimate, low, high)
+    if not all(map(isfinite, (estimate, low, high))):
+        return f"{text} ± inf"
+    middle = _exact(text.replace(",", ""))
+    half = max(_exact(high) - middle, middle - _exact(low))
+    return f"{text} ± {_end(half, _digits(low, high), up=True)}"
+
+
+def _digits(low: Any, high: Any) -> int | None:
+    """How many digits after the point show two of the width; None if it is not finite.
+
+    An interval of one number is shown with the digits of that number.
+    """
+    width = float(high) - float(low)
+    if not isfinite(width) or width < 0:
+        return None
+    if width:
+        return min(max(1 - floor(log10(width)), 0), _MOST_DIGITS)
+    exact = _exact(low)
+    return next((at for at in range(_MOST_DIGITS) if not exact * 10**at % 1), _MOST_DIGITS)
+
+
+def _one_shown(value: Any, digits: int | None = None) -> str:
+    if digits is not None:
+        return f"{float(value):z,.{digits}f}"
     if isinstance(value, float):
         return f"{value:,.6g}"
     return f"{value:,}" if type(value) is int else str(value)
+
+
+def _end(value: Any, digits: int | None, *, up: bool) -> str:
+    """An end of an interval, or a half-width, as text: it is rounded outward.
+
+    Args:
+        digits: after the point; None for six in all, and for integers as they are.
+    """
+    if value is None:  # of values without an infinity, such as dates
+        return "inf" if up else "-inf"
+    if type(value) is int and digits is None:
+        return _one_shown(value)
+    if not isinstance(value, Real) or not isfinite(value):
+        return _one_shown(value)
+    exact = _exact(value)
+    if digits is None:
+        context = Context(prec=6, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+        found = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+        return _one_shown(float(found))
+    count = ceil(exact * 10**digits) if up else floor(exact * 10**digits)
+    before, after = divmod(abs(count), 10**digits)
+    return f"{'-' * (count < 0)}{before:,}{f'.{after:0{digits}}' * (digits > 0)}"
+
+
+def _exact(value: Any) -> Fraction:
+    """The number that is written; of a float, its shortest text."""
+    return Fraction(repr(float(value)) if isinstance(value, float) else value)

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from composition import FiltCon
+from composition import FiltCon, GDPResidue, Rogers2016, ViaZCDP
 from curator.agents.replaying import replay_session
 from curator.agents.serving import server_of
 from curator.agents.sessions import read_session
 from curator.agents.tools import AgentTools
 from curator.owner import orders
+from curator.wire import UnavailableError
 from mechanisms import Table
-from queryable import ApproxDP, ApproxZCDP, Queryable
-from queryable.errors import QueryError
+from queryable import ZCDP, ApproxDP, ApproxZCDP, Queryable
+from queryable.errors import MechanismFault, QueryError
 from tests.curator.serving import ROOT, Served, served, written
 
 mcp = pytest.importorskip("mcp")
@@ -215,6 +216,56 @@ def test_an_error_says_whether_a_part_was_charged() -> None:
     assert told["charged"].startswith("yes")
     again = tools.ask(query, epsilon="58", delta="1e-6")
     assert again["charged"] == "nothing"
+
+
+@pytest.mark.parametrize("rule", [Rogers2016(), GDPResidue(), ViaZCDP("1e-7")])
+def test_what_is_charged_is_told_where_the_loss_does_not_change(rule: Any) -> None:
+    """Some rules report the whole budget from the first launch on."""
+    rows = {"u": list(range(500)), "age": [each % 90 for each in range(500)]}
+    declared = {"age": {"lower": 0, "upper": 100}}
+    table = Table(rows, privacy_unit="u", max_rows=1, declared=declared)
+    handle = Queryable(FiltCon(ApproxDP(1, "1e-6"), rule=rule), table)
+    tools: Any = AgentTools({"t": handle})  # type: ignore[arg-type]
+    for age in (30, 40, 50):
+        query = f"SELECT COUNT(*) AS n, SUM(age) AS s FROM t WHERE age > {age}"
+        assert tools.ask(query, epsilon="1/100")["charged"] == "yes"
+        assert tools.ask(query, epsilon="1/100")["charged"] == "nothing: it was asked before"
+    assert tools.ask("SELECT COUNT(*) AS n FROM t", epsilon="9")["charged"] == "nothing"
+
+
+_TOLD = dict.fromkeys(("connection", "ledger"), "not known")
+
+
+class Troubled:
+    """A handle that fails after a statement was answered, in one way."""
+
+    def __init__(self, handle: Any, fails: str) -> None:
+        self._handle, self._fails, self._asked = handle, fails, False
+
+    def __getattr__(self, name: str) -> Any:
+        if self._asked and name == self._fails:
+            raise MechanismFault
+        return getattr(self._handle, name)
+
+    def sql(self, *given: Any, **how: Any) -> Any:
+        if self._fails == "connection":
+            raise UnavailableError("the curator did not answer in time")
+        answer = self._handle.sql(*given, **how)
+        self._asked = True
+        if self._fails == "sql":
+            raise ValueError("the answer cannot be read")
+        return answer
+
+
+@pytest.mark.parametrize("fails", ["connection", "sql", "ledger", "privacy_loss", "remaining"])
+def test_what_was_charged_is_told_although_something_fails_after_it(fails: str) -> None:
+    table = Table({"u": list(range(500))}, privacy_unit="u", max_rows=1)
+    handle = Queryable(FiltCon(ZCDP(1)), table)
+    tools: Any = AgentTools({"t": Troubled(handle, fails)})  # type: ignore[dict-item]
+    told = tools.ask("SELECT COUNT(*) AS n FROM t", zcdp="1/50")
+    assert told["charged"].startswith(_TOLD.get(fails, "yes"))
+    assert ("rows" in told) == (fails not in ("connection", "sql"))
+    assert ("call `left`" in str(told)) == (fails in ("privacy_loss", "remaining"))
 
 
 def test_the_owner_limits_questions_an_hour(curator: Any) -> None:

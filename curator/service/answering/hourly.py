@@ -5,16 +5,17 @@ It depends on times and on the number of questions alone. A curator that starts 
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from curator.service.answering.lengths import questions
 from queryable.errors import QueryError
 from queryable.messages import (
     CanAfford,
-    LaunchMany,
     MeasureQuery,
     PrivacyLossQuery,
     Query,
     RemainingQuery,
+    entries_of,
     is_many,
 )
 from queryable.running.handles import Path
@@ -22,14 +23,6 @@ from queryable.running.handles import Path
 HOUR = 3600.0
 POLLS = (CanAfford, MeasureQuery, PrivacyLossQuery, RemainingQuery)
 """What says what there is, and is no question to the data."""
-
-
-def _entries(query: Query) -> int:
-    """How many questions a message has."""
-    if not is_many(query):
-        return 1
-    given = query.launches if isinstance(query, LaunchMany) else query.queries
-    return max(len(given), 1)
 
 
 class HourlyLimit:
@@ -44,18 +37,20 @@ class HourlyLimit:
         self._most, self._now = most, now
         self._times: dict[Path, deque[float]] = {}
 
-    def require(self, token: Path, query: Query, repeated: int = 0) -> None:
-        """Count a question.
+    def require(self, token: Path, query: Query, repeated: Collection[int] = ()) -> None:
+        """Count the questions of a message, also those of an analysis in it.
 
         Args:
-            repeated: how many questions of the message have an old answer, under their names.
+            repeated: the places of the launches that have an old answer, under their names.
 
         Raises:
-            QueryError: there were as many within the last hour; this one is not counted.
+            QueryError: there were as many within the last hour, and this one is not counted; or a
+                list of the message is empty.
         """
         if self._most is None or not token or isinstance(query, POLLS):
             return
-        count = _entries(query) - repeated
+        asked = entries_of(query) if is_many(query) else (query,)
+        count = sum(questions(each) for at, each in enumerate(asked) if at not in repeated)
         now, times = self._now(), self._times.setdefault(token, deque())
         while times and times[0] <= now - HOUR:
             times.popleft()

@@ -11,11 +11,12 @@ from typing import Any
 
 import attrs
 
-from mechanisms import Best
+from mechanisms import Best, Scripted
 from queryable.effort import Effort, take, write
 from queryable.errors import QueryError
 from queryable.losses.numbers import shown
 from queryable.mechanism import InteractiveMechanism, Measurement
+from queryable.messages import entries_of, is_many
 from queryable.optional import effort
 from queryable.statistics import IntegerStatistic
 
@@ -115,6 +116,23 @@ def expected(query: Any) -> Expected:
             times *= value.repeats
         waiting += [(each, times) for each in _parts(value)]
     return Expected(runs, steps, characters)
+
+
+def questions(query: Any) -> int:
+    """How many questions a query has, with all that it holds.
+
+    A list of queries has as many as are in it, also that of an analysis, whose view has the answers
+    to all of them; it is one at least.
+    """
+    waiting, count = [query], 1
+    while waiting:
+        value = waiting.pop()
+        if is_many(value):
+            count += len(entries_of(value)) - 1
+        elif isinstance(value, Scripted):
+            count += max(len(value.asks()[1]) - 1, 0)
+        waiting += _parts(value)
+    return count
 
 
 def _parts(value: Any) -> list[Any]:

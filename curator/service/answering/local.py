@@ -255,14 +255,15 @@ class LocalService:
             require_names(query, message.names)
         return _Sent(token, (*path, *asked), query, message.names, None if asked else text)
 
-    def _repeated(self, sent: _Sent) -> int:
-        """How many questions of a message were answered before, under their names."""
-        count = 0
-        for name in filter(None, sent.names):
+    def _repeated(self, sent: _Sent) -> set[int]:
+        """The places of the launches that were answered before, under their names."""
+        found = set()
+        for place, name in enumerate(sent.names):
             with suppress(KeyError):
-                self._root.answer_under(sent.path, name)
-                count += 1
-        return count
+                if name:
+                    self._root.answer_under(sent.path, name)
+                    found.add(place)
+        return found
 
     def _ask(self, sent: _Sent, request: RequestKey) -> bytes:
         """Send a message to the root."""

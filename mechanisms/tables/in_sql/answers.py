@@ -74,14 +74,15 @@ class SqlAnswer:
         return pd.DataFrame(list(self.rows), columns=list(self.columns))
 
     def _texts(self) -> list[tuple[str, ...]]:
-        found = []
-        for row in self.rows[:_ROWS]:
-            texts = [
-                key_in_words(value) if place in self._keys or value is None else in_words(value)[0]
-                for place, value in enumerate(row)
-            ]
-            found.append(tuple(texts))
-        return found
+        return [tuple(self._texts_of(row)) for row in self.rows[:_ROWS]]
+
+    def _texts_of(self, row: tuple[Any, ...]) -> Iterator[str]:
+        place = 0
+        while place < len(row):
+            values = row[place : place + 1 if place in self._keys else place + 3]
+            is_text = place in self._keys or None in values
+            yield from map(key_in_words, values) if is_text else in_words(*values)
+            place += len(values)
 
     def _left_out(self) -> list[str]:
         more = len(self.rows) - _ROWS

@@ -90,7 +90,8 @@ def test_a_sealed_root_is_charged(tmp_path: Path) -> None:
     with pytest.raises(curator.SealedError, match="curator charge"):
         curator.open_configured(str(stated), "visits")
     assert commands.charge(str(stated), "visits") == (
-        "visits goes on: it had spent ZCDP(rho=0), and has now spent ZCDP(rho=0.02)"
+        "visits goes on, and was charged ZCDP(rho=0.02): it had spent ZCDP(rho=0), and has now "
+        "spent ZCDP(rho=0.02)"
     )
     assert "visits: " in commands.check(str(stated))
     assert "1 message" in commands.replay(str(stated), "visits")

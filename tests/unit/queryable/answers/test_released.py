@@ -148,7 +148,7 @@ def test_printed_as_a_small_table() -> None:
             return 1 - 2.0**-52, 1.0
 
     tiny = Released(1.0, (), "Share", evidence=Tiny())
-    assert str(tiny) == "Share: 1.000000000 (95% interval: 1.000000000 to 1.000000000)"
+    assert str(tiny) == "Share: 1.000000000 (95% interval: 0.999999999 to 1.000000000)"
 
 
 def test_html_escapes_keys() -> None:
@@ -374,5 +374,6 @@ def test_intervals_cover_as_often_as_they_say() -> None:
 
 
 def test_an_end_that_rounds_to_0_has_no_sign() -> None:
-    assert in_words(0.31, -0.02, 1.0) == ("0.3", "0.0", "1.0")
-    assert in_words(-0.31, -1.2, 0.02) == ("-0.3", "-1.2", "0.0")
+    assert in_words(0.31, 0.02, 1.1) == ("0.3", "0.0", "1.1")
+    assert in_words(-0.31, -1.2, -0.02) == ("-0.3", "-1.2", "0.0")
+    assert in_words(-0.02, -0.9, 0.9) == ("0.0", "-0.9", "0.9")
