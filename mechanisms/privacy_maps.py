@@ -57,7 +57,8 @@ def largest_within(
 
     Raises:
         TypeError: `loss` is no loss.
-        ValueError: it is zero, or no theorem states the mechanism's loss in its measure.
+        ValueError: it is zero or so small or large that no such epsilon is tried, or no theorem
+            states the mechanism's loss in its measure.
     """
     if not isinstance(loss, Loss) or not genuine(loss):
         raise TypeError(f"loss is {quoted(loss)}; it should be a loss, such as ZCDP('1/100')")
@@ -74,7 +75,11 @@ def largest_within(
     while power < -_LOWEST and fits(Fraction(10) ** power):
         power += 1
     if power in (_LOWEST, -_LOWEST):
-        raise ValueError(f"loss is {loss}; it should be above zero, and finite")
+        lowest, highest = (
+            make(Fraction(10) ** each).privacy_map(d_in, loss.measure)
+            for each in (_LOWEST, -_LOWEST - 1)
+        )
+        raise ValueError(f"loss is {loss}; it should be at least {lowest}, and below {highest}")
     step: Fraction = Fraction(10) ** (power - _DIGITS)
     low, high = 10 ** (_DIGITS - 1), 10**_DIGITS
     while high - low > 1:

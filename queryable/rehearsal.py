@@ -14,6 +14,7 @@ import attrs
 from queryable.answers.half_widths import half_width
 from queryable.answers.released import Released
 from queryable.checks.datasets import is_private, protected
+from queryable.checks.fit import require_answerable
 from queryable.checks.scales import accuracy
 from queryable.conversation.stepping import advance, begin
 from queryable.display.ledger import LedgerRow, LedgerRows
@@ -84,6 +85,7 @@ def rehearse(
         raise TypeError(f"mechanism is {quoted(mechanism)}; it should be an InteractiveMechanism")
     _require_public(sample)
     data = protected(sample)
+    require_answerable(data, mechanism)
     claim = _claim(mechanism)
     values = {name: _exact_value(each, data) for name, each in _statistics(mechanism)}
     answers, asked = [], several(queries, "queries")

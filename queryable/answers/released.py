@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from queryable.answers.combinations import Computed, combined, divided
-from queryable.answers.estimates import Axis, LabelledEstimate
+from queryable.answers.estimates import Axis, Bin, LabelledEstimate
 from queryable.answers.evidence import single
 from queryable.answers.half_widths import confidence_of
 from queryable.answers.margins import Margin, crossed, kept_of, stacked
@@ -69,6 +69,8 @@ class Released(LabelledEstimate):
         estimate = single(np.asarray(self.estimate)[place])
         title = f"{self.title}, {names}"
         return Released(estimate, self.axes[len(place) :], title, evidence=self.evidence.at(place))
+
+    __iter__ = None  # else Python would ask for the keys 0, 1, ..; a method would mislead pandas
 
     def margin(self, *columns: str) -> "Released":
         """The estimate by some of its columns: the sums of noisy cells over the other keys.
@@ -255,6 +257,13 @@ class Released(LabelledEstimate):
     __array_ufunc__ = None  # an operator with an array on the left is then ours to answer
 
 
+def _asked_by(key: tuple[Any, ...]) -> Any:
+    """What a key is asked by: an interval by its text."""
+    if len(key) > 1:
+        return key
+    return str(key[0]) if isinstance(key[0], Bin) else key[0]
+
+
 def place_of(axis: Axis, key: Any) -> int:
     """Where a key is, itself or its text.
 
@@ -267,5 +276,5 @@ def place_of(axis: Axis, key: Any) -> int:
     for at, each in enumerate(axis.values):
         if each == wanted or (len(each) == 1 and str(each[0]) == key):
             return at
-    some = ", ".join(quoted(each[0] if len(each) == 1 else each) for each in axis.values[:5])
+    some = ", ".join(quoted(_asked_by(each)) for each in axis.values[:5])
     raise KeyError(f"there is no key {quoted(key)} of {', '.join(axis.names)}: they are {some}")

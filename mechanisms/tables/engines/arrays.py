@@ -14,7 +14,7 @@ from mechanisms.tables.engines.compiler import Compiler
 from mechanisms.tables.engines.operands import CompiledOperand
 from mechanisms.tables.expressions.column_types import ANY, Kind, Placed, kind_of, require_keys
 from mechanisms.tables.expressions.comparisons import placed_in_array
-from mechanisms.tables.expressions.corrections import no_column
+from mechanisms.tables.expressions.corrections import no_column, require_no_periods
 from mechanisms.tables.expressions.operands import Operand, operand_name
 from mechanisms.tables.expressions.predicates import Predicate, Where
 from mechanisms.tables.expressions.scalars import Scalar
@@ -78,7 +78,7 @@ def _empty_columns(dataset: Any, columns: Collection[str]) -> dict[str, Array]:
     """These columns without their cells. A list has no public columns: its cells are objects.
 
     Raises:
-        KeyError: there is no such column.
+        KeyError: there is no such column. TypeError: it holds periods.
     """
     names = column_names(dataset)
     _require_rows(dataset, names, columns)
@@ -87,6 +87,8 @@ def _empty_columns(dataset: Any, columns: Collection[str]) -> dict[str, Array]:
     for name in columns:
         if name not in names:
             raise KeyError(no_column(name, names))
+        column = dataset[name]
+        require_no_periods(name, getattr(column, "dtype", getattr(column, "type", None)))
     return {name: read(dataset[name][:0])[1] for name in columns}
 
 

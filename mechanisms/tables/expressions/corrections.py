@@ -1,6 +1,7 @@
 """What to write instead of a wrong column or constant, for error messages. Public facts only."""
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 from difflib import get_close_matches
 
 from queryable.wording.quoting import quoted
@@ -49,6 +50,33 @@ def require_column(operand: object, columns: Collection[str]) -> None:
         raise ValueError(no_column(operand, columns))
 
 
+_PERIODS = ("period[", "pandas.period", "extension<pandas.period", "Extension('pandas.period'")
+
+
+def require_no_periods(name: str, kind: object) -> None:
+    """Check that a column does not hold pandas' periods, which libraries read as their numbers.
+
+    Args:
+        kind: the column's type in pandas, polars or Arrow, or its name there.
+
+    Raises:
+        TypeError: it does.
+    """
+    if str(kind).startswith(_PERIODS):
+        raise TypeError(
+            f"convert column {quoted(name)} with .dt.to_timestamp(): it holds periods, of which "
+            "only numbers would be read"
+        )
+
+
+def not_readable(name: str, kind: object) -> str:
+    """The message for a column of a type that no engine reads."""
+    return (
+        f"convert column {quoted(name)} ({kind}) to a type that can be read, such as int64, "
+        "float64, text or datetime64[us], with one value in each row"
+    )
+
+
 _CONSTANTS = {
     "number": "a number",
     "text": "a text, such as 'CA'",
@@ -61,5 +89,10 @@ _CONSTANTS = {
 
 def no_comparison(family: str, kind: str, constant: object) -> str:
     """The message for a constant of another kind than the column, with one that compares."""
+    if family == "moment" and isinstance(constant, datetime) and constant.tzinfo is not None:
+        return (
+            "give a datetime without a time zone, such as datetime(2024, 1, 31): a column of "
+            f"{kind} does not compare with one that has a time zone"
+        )
     fix = f"give {_CONSTANTS[family]}: " if family in _CONSTANTS else ""
     return f"{fix}a column of {kind} does not compare with {type(constant).__name__}"

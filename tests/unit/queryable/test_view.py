@@ -130,6 +130,12 @@ def test_errors_are_raised_as_they_are() -> None:
         Queryable(broken, {"age": [1]})
 
 
+def test_a_statistic_that_does_not_fit_the_sample_is_refused_as_at_a_launch() -> None:
+    wrong = Gaussian(Count(column("agee") >= 30), scale=10)
+    with pytest.raises(QueryError, match=r"^write 'age': there is no column 'agee'"):
+        rehearse(wrong, SAMPLE)
+
+
 @pytest.mark.parametrize("guarded", [True, False])
 @pytest.mark.parametrize("at_launch", [True, False])
 def test_errors_of_user_mechanisms_are_raised(at_launch: bool, guarded: bool) -> None:

@@ -21,10 +21,15 @@ from mechanisms.tables.engines.duckdb.progress import bar_of, count_progress
 from mechanisms.tables.engines.files.cell_formats import CellFormats
 from mechanisms.tables.engines.files.cells import readings
 from mechanisms.tables.engines.files.frames import ArrowFrame
-from mechanisms.tables.engines.files.loading import names_of, numbered, stored
+from mechanisms.tables.engines.files.loading import names_of, numbered, rows_of_arrow, stored
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import SETTINGS, Sources, lock_down
-from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_files, valid_copy
+from mechanisms.tables.engines.files.parquet_files import (
+    all_valid,
+    parquet_files,
+    require_read_as_written,
+    valid_copy,
+)
 from mechanisms.tables.engines.limits import limited
 from mechanisms.tables.engines.protocol import Choice, Engine, interrupts
 from mechanisms.tables.engines.sql.expression import identifier
@@ -146,7 +151,7 @@ class DuckDB(Engine):
                 self.sources, written = Sources(), relation.columns
             case "parquet":
                 opened = self.sources.plain(self.folder)
-                relation = parquet_files(self._connection, opened)
+                relation = parquet_files(self._connection, opened, files.paths)
                 if not all_valid(relation, opened):
                     relation, self.misread = valid_copy(
                         self._connection, relation, opened, Path(self.folder)
@@ -158,11 +163,10 @@ class DuckDB(Engine):
                 self._frame, self._numbered, self.misread = numbered(
                     *(self._connection, types, _frame(source), self.formats)
                 )
-                relation = self._connection.from_arrow(self._frame)
-        found = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        found.pop(self._numbered or "", None)
-        if columns is not None:
-            found = {name: found[name] for name in names_of(columns, found)}
+                relation = rows_of_arrow(self._connection, self._frame)
+        found = _types(relation, self._numbered, columns)
+        if files.form == "parquet":
+            require_read_as_written(files.paths[0], found)
         self.kinds = {
             name: kind_of(declared, written=name in written and name not in types)
             for name, declared in found.items()
@@ -387,6 +391,13 @@ def _files(source: Any) -> Sources:
 
 def _frame(source: Any) -> ArrowFrame:
     return source if isinstance(source, ArrowFrame) else ArrowFrame(source)
+
+
+def _types(relation: Any, numbered: str | None, columns: Iterable[str] | None) -> dict[str, str]:
+    """The types of the columns that are used, without that which numbers the rows."""
+    found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    found.pop(numbered or "", None)
+    return found if columns is None else {name: found[name] for name in names_of(columns, found)}
 
 
 def _let_go(held: list[Any], folder: str) -> None:

@@ -19,7 +19,7 @@ from mechanisms.tables.engines.files.cells import cast, readings
 from mechanisms.tables.engines.files.excel_files import is_excel
 from mechanisms.tables.engines.files.folders import sources_of
 from mechanisms.tables.engines.files.frames import as_arrow
-from mechanisms.tables.engines.files.loading import declared_type
+from mechanisms.tables.engines.files.loading import declared_type, rows_of_arrow
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import Sources, linked
 from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_files
@@ -124,7 +124,7 @@ def _of_files(
     if sources.form == "parquet":
         links = tuple(_linked(root, sources))
         with root._lock, interrupts():
-            rows = parquet_files(root._connection, list(links))
+            rows = parquet_files(root._connection, list(links), sources.paths)
             found = tuple(zip(rows.columns, map(str, rows.types), strict=True))
             require_same(root, {name: kind_of(declared) for name, declared in found})
             valid = all_valid(rows, list(links))
@@ -194,7 +194,7 @@ def _types(root: DuckDB, table: Any) -> dict[str, str]:
     """The types of an Arrow table's columns in DuckDB. They depend on its schema alone."""
     found = root.schemas.get(table.schema)
     if found is None:
-        rows = root._connection.from_arrow(table.slice(0, 0))
+        rows = rows_of_arrow(root._connection, table.slice(0, 0))
         found = dict(zip(rows.columns, map(str, rows.types), strict=True))
         if len(root.schemas) == _MOST_SCHEMAS:
             root.schemas.clear()

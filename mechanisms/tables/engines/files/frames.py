@@ -14,6 +14,7 @@ from mechanisms.tables.engines.files.misread import MisreadFinding
 from mechanisms.tables.engines.files.objects import as_text, categories_as_text, chunked
 from mechanisms.tables.engines.files.samples import SAMPLED
 from mechanisms.tables.engines.files.validity import valid_cells
+from mechanisms.tables.expressions.corrections import not_readable, require_no_periods
 from queryable.wording.quoting import quoted
 
 _BLOCK, _BYTES = 2**16, 2**24
@@ -44,7 +45,7 @@ def as_arrow(source: Any) -> ArrowFrame:
     """A pandas, polars or Arrow frame, a structured array or a dict of columns as an Arrow table.
 
     Raises:
-        TypeError: the source is anything else.
+        TypeError: the source is anything else, or a column has a type that Arrow does not have.
     """
     import pyarrow as pa
 
@@ -54,11 +55,13 @@ def as_arrow(source: Any) -> ArrowFrame:
     else:
         columns = _columns(source)
         given = dict(columns)
-        arrays = [_column(column, unread.setdefault(name, [])) for name, column in columns]
+        arrays = [_column(name, column, unread.setdefault(name, [])) for name, column in columns]
         sizes = {name: len(cells) for (name, _), cells in zip(columns, arrays, strict=True)}
         if len(set(sizes.values())) > 1:
             raise ValueError(f"give columns of one length: they have {quoted(sizes)}")
         table = pa.table(arrays, names=[name for name, _ in columns])
+    for field in table.schema:
+        require_no_periods(field.name, field.type)
     valid = valid_cells(table)
     before = [column.null_count for column in table.columns]
     after = [column.null_count for column in valid.columns]
@@ -142,7 +145,21 @@ def _contiguous(records: Any) -> dict[str, Any]:
     return columns
 
 
-def _column(column: Any, unread: list[int]) -> Any:
+def _column(name: str, column: Any, unread: list[int]) -> Any:
+    """A column as Arrow has it.
+
+    Raises:
+        TypeError: Arrow does not have its type.
+    """
+    import pyarrow as pa
+
+    try:
+        return _converted(column, unread)
+    except pa.ArrowException:  # its text may quote a cell
+        raise TypeError(not_readable(name, getattr(column, "dtype", "objects"))) from None
+
+
+def _converted(column: Any, unread: list[int]) -> Any:
     import pyarrow as pa
 
     if _of_objects(column):

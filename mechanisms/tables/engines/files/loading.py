@@ -18,7 +18,31 @@ from mechanisms.tables.engines.files.samples import SAMPLED, Sample, sampled
 from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.types import kind_of
 from mechanisms.tables.expressions.column_types import Kind
-from mechanisms.tables.expressions.corrections import no_column, require_distinct
+from mechanisms.tables.expressions.corrections import (
+    no_column,
+    not_readable,
+    require_distinct,
+)
+
+
+def rows_of_arrow(connection: Any, table: Any) -> Any:
+    """The rows of an Arrow table in DuckDB.
+
+    Raises:
+        TypeError: a column has a type that DuckDB does not have.
+    """
+    import duckdb
+
+    try:
+        return connection.from_arrow(table)
+    except duckdb.NotImplementedException:
+        for name in table.column_names:
+            try:
+                connection.from_arrow(table.select([name]).slice(0, 0))
+            except duckdb.NotImplementedException:
+                kind = table.schema.field(name).type
+                raise TypeError(not_readable(name, kind)) from None
+        raise
 
 
 class Numbered(NamedTuple):

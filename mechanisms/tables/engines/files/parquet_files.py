@@ -4,24 +4,58 @@ The copy has the types that DuckDB finds in the files.
 """
 
 import re
+from collections.abc import Container, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.validity import cells_are_valid, write_valid_cells
 from mechanisms.tables.engines.sql.expression import identifier
+from mechanisms.tables.expressions.corrections import require_no_periods
 
 
-def parquet_files(connection: Any, paths: list[str]) -> Any:
+def parquet_files(connection: Any, paths: list[str], files: Sequence[Path]) -> Any:
     """The rows of files that have the same columns.
 
+    Args:
+        paths: of the files, as the connection may read them.
+        files: the same files, as an error names them.
+
     Raises:
-        ValueError: the columns differ.
+        ValueError: the columns differ, or a file is no Parquet file.
     """
-    each = [connection.read_parquet([path], hive_partitioning=False) for path in paths]
+    each = [_rows(connection, *each) for each in zip(paths, files, strict=True)]
     if any((other.columns, other.types) != (each[0].columns, each[0].types) for other in each):
         raise ValueError("the files have not the same columns and types in the same order")
     return connection.read_parquet(paths, hive_partitioning=False)
+
+
+def _rows(connection: Any, path: str, file: Path) -> Any:
+    import duckdb
+
+    try:
+        return connection.read_parquet([path], hive_partitioning=False)
+    except duckdb.InvalidInputException:
+        raise ValueError(
+            f"{str(file)!r} is no Parquet file, or it is damaged or encrypted"
+        ) from None
+
+
+def require_read_as_written(path: Path, columns: Container[str]) -> None:
+    """Check that none of these columns of a file holds what DuckDB would read as mere numbers.
+
+    Raises:
+        TypeError: pandas has written periods.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with suppress(pa.ArrowException):  # only DuckDB has to read the file
+        for field in pq.read_schema(path):
+            written = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
+            if field.name in columns:
+                require_no_periods(field.name, written or field.type)
 
 
 def all_valid(rows: Any, paths: list[str]) -> bool:

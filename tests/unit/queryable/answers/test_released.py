@@ -377,3 +377,23 @@ def test_an_end_that_rounds_to_0_has_no_sign() -> None:
     assert in_words(0.31, 0.02, 1.1) == ("0.3", "0.0", "1.1")
     assert in_words(-0.31, -1.2, -0.02) == ("-0.3", "-1.2", "0.0")
     assert in_words(-0.02, -0.9, 0.9) == ("0.0", "-0.9", "0.9")
+
+
+def test_an_error_says_how_a_key_is_asked_for() -> None:
+    """Of intervals by their text; 3, 0 and (0, 5) are none."""
+    answer = released(np.array([1, 2]), Axis(("n",), ((Bin(0, 5),), (Bin(5, 10),))))
+    for wrong in (3, 0, (0, 5)):
+        with pytest.raises(KeyError, match=r"there is no key .* they are '\[0, 5\)', '\[5, 10\)'"):
+            answer[wrong]
+    assert answer["[0, 5)"].estimate == 1
+
+
+def test_answers_are_not_walked_through() -> None:
+    """Python would ask for the keys 0, 1, ..; and one answer is one cell of a pandas frame."""
+    answer = released(np.array([1, 2]), Axis(("n",), ((0,), (1,))))
+    for each in (answer, answer[0]):
+        with pytest.raises(TypeError, match="not iterable"):
+            list(each)
+        with pytest.raises(TypeError, match="not iterable"):
+            _ = 0 in each
+        assert pd.DataFrame({"at": [1, 2]}).assign(n=each)["n"][1] is each

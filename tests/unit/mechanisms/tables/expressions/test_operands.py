@@ -306,6 +306,7 @@ def test_a_privacy_unit_needs_a_table(form: Any) -> None:
         ("age", "65", "give a number: a column of BIGINT does not compare with str"),
         ("clinic", 3, "give a text, such as 'CA': a column of VARCHAR does not compare with int"),
         ("age", dt.date(2024, 1, 1), "give a number: "),
+        ("day", dt.datetime(2024, 1, 1, tzinfo=dt.UTC), "give a datetime without a time zone"),
     ],
 )
 def test_a_constant_of_another_kind_is_corrected(name: str, constant: Any, first: str) -> None:

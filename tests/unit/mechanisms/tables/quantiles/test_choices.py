@@ -352,3 +352,15 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(MechanismFault):
         queryable.launch(PrivateQuantiles(Quantiles("x", "1/2", [1], lambda data: data["y"]), 1))
     assert queryable.privacy_loss() == PureDP(1)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**30), 10**12])
+def test_a_loss_that_is_too_small_or_large_says_which_are_taken(rho: Any) -> None:
+    queryable = Queryable(FiltCon(ZCDP(10**15)), DATA)
+    quantile = Quantile("x", "1/2", GRID)
+    text = r"it should be at least ZCDP\(rho=1\.25e-25\), and below ZCDP\(rho≈1e\+11\)"
+    with pytest.raises(QueryError, match=text):
+        queryable.release(quantile, loss=ZCDP(rho))
+    assert queryable.privacy_loss() == ZCDP(0)
+    for taken in (Fraction(125, 10**27), 9 * 10**10):
+        queryable.release(quantile, loss=ZCDP(taken))

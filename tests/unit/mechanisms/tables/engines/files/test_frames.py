@@ -9,9 +9,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from mechanisms import Count, Sum, Table, column
+from composition import FiltCon
+from mechanisms import Count, Gaussian, Histogram, Sum, Table, column
 from mechanisms.tables.engines.files import frames
 from mechanisms.tables.engines.files.frames import as_arrow
+from queryable import ZCDP, Queryable, QueryError
 
 
 def test_structured_arrays() -> None:
@@ -141,3 +143,52 @@ def test_a_batch_may_have_other_categories() -> None:
         with Table(data, **types) as table:
             both = table.append(more).append({"x": [2, None]})
             assert Count(column("x") == 2).value(both) == 3
+
+
+PERIODS = pd.period_range("2024-01", periods=3, freq="M")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pd.DataFrame({"p": PERIODS}),
+        {"p": PERIODS},
+        pa.table({"p": pa.array(PERIODS)}),
+        pl.from_pandas(pd.DataFrame({"p": PERIODS})),
+    ],
+    ids=["pandas", "dict", "arrow", "polars"],
+)
+@pytest.mark.filterwarnings("ignore:rows are protected:queryable.PrivacyWarning")
+def test_periods_are_refused(source: Any) -> None:
+    """Arrow has the number of a period, 648 for January 2024, with which nothing compares."""
+    with pytest.raises(TypeError, match=r"^convert column 'p' with \.dt\.to_timestamp\(\)"):
+        Table(source)
+    queryable = Queryable(FiltCon(ZCDP(1)), source)
+    for statistic in (Count(column("p") >= 2024), Histogram("p", [648])):
+        with pytest.raises(QueryError, match=r"^convert column 'p' with .* nothing is charged"):
+            queryable.launch(Gaussian(statistic, rho="1/10"))
+    assert queryable.privacy_loss() == ZCDP(0)
+    queryable.launch(Gaussian(Count(), rho="1/10"))
+    with Table({"p": [648]}) as table, pytest.raises(TypeError, match="to_timestamp"):
+        table.append(source)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (np.array([1j]), "complex128"),
+        (np.array([1], "longdouble"), str(np.dtype("longdouble"))),
+        (np.array([1], "f2"), "halffloat"),
+        (np.array(["2024-01"], "M8[M]"), r"datetime64\[M\]"),
+        (np.ones((1, 2)), "float64"),
+        (pd.Series(pd.arrays.SparseArray([7])), r"Sparse\[int64, 0\]"),
+        (pl.Series([7], dtype=pl.Int128), "Int128"),
+        (pa.array([7], pa.decimal256(50)), r"decimal256\(50, 0\)"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_column_of_a_type_that_cannot_be_read_is_named(cells: Any, kind: str) -> None:
+    text = rf"^convert column 'p' \({kind}\) to a type that can be read"
+    with pytest.raises(TypeError, match=text) as caught:
+        Table({"n": [1], "p": cells})
+    assert "7" not in str(caught.value)

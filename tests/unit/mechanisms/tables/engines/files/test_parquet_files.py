@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from mechanisms import Count, Table, column
 from tests.unit.mechanisms.tables.engines.files.test_validity import unchecked
@@ -55,3 +57,26 @@ def test_types_that_arrow_does_not_have(tmp_path: Path) -> None:
     with Table(path) as table:
         assert Count(column("e") == "j").value(table) == 1
         assert table.misread is None
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"x" * 1000], ids=["empty", "short", "long"])
+def test_another_file_is_named(tmp_path: Path, content: bytes) -> None:
+    """At opening and as a batch, whose file has another name for DuckDB."""
+    good, wrong = tmp_path / "good.parquet", tmp_path / "wrong[1].parquet"
+    pq.write_table(pa.table({"x": [1]}), good)
+    wrong.write_bytes(content)
+    with pytest.raises(ValueError, match=r"wrong\[1\]\.parquet' is no Parquet file"):
+        Table(wrong)
+    with Table(good) as table, pytest.raises(ValueError, match=r"wrong\[1\].* no Parquet file"):
+        table.append(wrong)
+
+
+def test_periods_are_refused(tmp_path: Path) -> None:
+    """The file has their numbers, and names their type beside the columns."""
+    path = tmp_path / "rows.parquet"
+    periods = pd.period_range("2024-01", periods=2, freq="M")
+    pd.DataFrame({"p": periods, "n": [1, 2]}).to_parquet(path)
+    with pytest.raises(TypeError, match=r"^convert column 'p' with \.dt\.to_timestamp\(\)"):
+        Table(path)
+    with Table(path, columns=["n"]) as table:
+        assert Count(column("n") == 1).value(table) == 1
