@@ -166,8 +166,10 @@ def test_all_data_sets_of_a_curator_that_serves(tmp_path: Path) -> None:
     assert [each["head"].keys() for each in notes(stated)] == [{"visits"}, {"calls"}]
 
 
-def test_batches_are_held_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["", 'privacy_unit = "patient"\nmax_rows = 2\n'])
+def test_batches_are_held_again(unit: str, tmp_path: Path) -> None:
     stated = growing(tmp_path / "curator")
+    stated.write_text(stated.read_text() + unit)
     visits, handle = open_configured(stated, "visits")
     release(handle)
     visits.close()
