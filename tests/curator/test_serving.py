@@ -94,6 +94,8 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
             assert b"logged in as the owner" in reply.read()
         with pytest.raises(HTTPError, match="401"):
             urlopen(link)
+        with pytest.raises(WireError, match="Is this the address of its pages"):
+            connect(f"http://{page}", ada)
         whole = curator.connect(None)
         assert whole["visits"].privacy_loss() == ZCDP("7/200")
 
