@@ -204,7 +204,7 @@ def test_a_missing_file_is_waited_for_and_said_once(stated: Path) -> None:
         until(lambda: worker_of in commands.status(str(stated)))
         assert curator.stop() == 0
         log = (curator.folder / "log").read_text()
-        assert log.count("No such file") == 2
+        assert log.count("there is no file") == 2
         assert "The curator waits for that" in log
 
 

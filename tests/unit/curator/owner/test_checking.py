@@ -203,7 +203,7 @@ def test_replay_and_verify_note_their_results(stated: Path) -> None:
 
 def test_a_note_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     told = record_check(tmp_path / "nowhere", "check", True, head={"visits": "ab"}, steps=1)
-    assert told.startswith("\nThis check is not noted: ")
+    assert told == f"\nThis check is not noted: there is no folder {tmp_path / 'nowhere'}"
     assert record_check(None, "check", True, head={}) == ""
     assert folder_of("postgresql://host/name", None) is None
     assert folder_of("postgresql://host/name", tmp_path / "curator.toml") == tmp_path
