@@ -32,6 +32,7 @@ from curator.reports.reviewing import check_review, review
 from curator.root import release as release_root
 from curator.settings.configuration import NAME as _CONFIGURATION
 from curator.settings.configuration import read_configuration
+from curator.settings.file_errors import in_words
 from curator.settings.sections import ConfigurationError
 from curator.verify import Verified, verify
 from curator.views import view
@@ -50,6 +51,8 @@ def init(folder: Path) -> str:
 
     Of a folder that has a configuration, only the ledger that it names is made, if there is none.
     """
+    if folder.is_file():
+        raise LedgerError(f"{folder} is a file; name a folder")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stated, ledger, key = (folder / name for name in (_CONFIGURATION, "ledger.db", "noise.key"))
     if stated.exists() and (text := _first_ledger(stated)):
@@ -352,6 +355,10 @@ def _briefly(event: Event) -> str:
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 
+_EXPECTED = (InteractiveError, OSError, ValueError, ModuleNotFoundError)
+"""Errors whose texts are for whoever typed the command."""
+
+
 def _told(command: Callable[..., str]) -> Callable[..., None]:
     """A command that writes its text, or its error and exit code 1."""
     import typer
@@ -360,8 +367,8 @@ def _told(command: Callable[..., str]) -> Callable[..., None]:
     def told(*arguments: object, **named: object) -> None:
         try:
             text = command(*arguments, **named)
-        except (InteractiveError, OSError, ValueError, ModuleNotFoundError) as error:
-            sys.stderr.write(f"{error}\n")
+        except _EXPECTED as error:
+            sys.stderr.write(f"{in_words(error)}\n")
             raise typer.Exit(1) from None
         if text:
             typer.echo(text)
@@ -412,8 +419,8 @@ def application() -> Any:
         try:
             text, holds = check_analyses(configuration, dataset, neighbours, seed, as_json=as_json)
         except Exception as error:  # whatever it is, nothing is known about the claims
-            kind = "" if isinstance(error, InteractiveError) else f"{type(error).__name__}: "
-            sys.stderr.write(f"the check could not run: {kind}{error}\n")
+            kind = "" if isinstance(error, _EXPECTED) else f"{type(error).__name__}: "
+            sys.stderr.write(f"the check could not run: {kind}{in_words(error)}\n")
             raise typer.Exit(2) from None
         typer.echo(text)
         raise typer.Exit(0 if holds else 1)

@@ -145,7 +145,8 @@ def connect(
     Raises:
         UnavailableError: the curator does not answer.
         AccessError: the token is unknown.
-        WireError: the curator speaks another version of the protocol.
+        WireError: the curator speaks another version of the protocol, or there is no curator, as
+            at the address of its pages.
 
     Examples:
         from curator import connect

@@ -29,6 +29,12 @@ _UNTRUSTED = (
     "owner gave you a certificate, pass tls=ssl.create_default_context(cafile=PATH)"
 )
 
+_NO_CURATOR = (
+    "{} does not speak the curator's protocol: its reply, with status {}, has no header "
+    f"{HEADER}. Is this the address of its pages? Programs use that of `listen` in its "
+    "configuration"
+)
+
 
 @attrs.frozen
 class Patience:
@@ -167,8 +173,11 @@ class Transport:
             head += f"Content-Length: {len(body)}\r\n"
         try:
             reply = exchanged(connection, method, f"{head}\r\n".encode("ascii"), body or b"")
+            version = reply.headers.get(HEADER.lower())
+            if version is None and reply.status not in _AGAIN:  # those may be a proxy's
+                raise WireError(_NO_CURATOR.format(self._addresses[at].text, reply.status))
             if reply.status == 200:
-                _require_version(reply.headers.get(HEADER.lower()))
+                _require_version(version)
         except BaseException:  # also an interrupt: what comes next is not the reply to another
             connection.close()
             raise

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from curator.settings.file_errors import in_words
+
 NAME = "checks.jsonl"
 
 
@@ -54,5 +56,5 @@ def record_check(
         finally:
             os.close(file)
     except OSError as error:
-        return f"\nThis check is not noted: {error}"
+        return f"\nThis check is not noted: {in_words(error)}"
     return ""

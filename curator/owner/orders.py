@@ -186,6 +186,8 @@ def grant(
         raise OrderError("give a budget, such as --zcdp 1/50, or --epsilon 1 --delta 1e-6")
     section = Section(Path("the command line"), (), budget)
     mechanism = filter_of(section, int(stated.budget.d_in))
+    if mechanism.budget == mechanism.budget.zero():
+        raise OrderError(f"give a budget above 0: {mechanism.budget} allows no question")
     text = str(configuration.codec.encode(mechanism), "ascii")
     order = {"analyst": analyst, "dataset": dataset, "mechanism": json.loads(text)}
     title = ordered(

@@ -29,6 +29,7 @@ from curator.logs.story import TRIES
 from curator.replaying import Replayed, recalled, replay
 from curator.root import open as open_root
 from curator.settings.datasets import ENV, Dataset, dataset_of, key_place, of_environment, seconds
+from curator.settings.file_errors import in_words
 from curator.settings.sections import Section, mapping, natural_number, read_file, text, texts
 from mechanisms import Table
 from queryable.handle import Queryable
@@ -138,7 +139,9 @@ class Configuration:
             with section.checked():
                 return stated.opened(on_misread), stated.budget
         except (OSError, ImportError) as error:
-            raise section.wrong(str(error)) from error
+            missing = isinstance(error, FileNotFoundError)
+            where = "; paths start at the folder of this configuration" if missing else ""
+            raise section.wrong(in_words(error) + where) from error
 
     def open(
         self,

@@ -126,12 +126,16 @@ def _odds(claim: Loss, d_in: int, whom: Protected) -> list[str]:
 
 
 def _made(node: TreeNode) -> tuple[str, ...]:
-    """What the mechanisms do that were launched, by kind, with how often each was."""
+    """What the mechanisms below a node do, by kind, with how often each was launched."""
     counts: Counter[tuple[str, str]] = Counter()
-    for child, count in counted(node.children):
-        summary = guarantee_of(child.runs).summary
-        if child.runs is not None and summary:
-            counts[type(child.runs).__name__, summary] += count
+    waiting = [node.children]
+    while waiting:
+        siblings = waiting.pop()
+        waiting += [child.children for child in siblings.made()]
+        for child, count in counted(siblings):
+            summary = guarantee_of(child.runs).summary
+            if child.runs is not None and summary:
+                counts[type(child.runs).__name__, summary] += count
     shown = [
         f"{name}, {count:,} time{'s' * (count != 1)}: {one_line(summary, _LONGEST_SUMMARY)}"
         for (name, summary), count in counts.most_common(_MOST_KINDS)

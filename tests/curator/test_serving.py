@@ -94,6 +94,8 @@ def test_a_curator_from_its_first_grant_to_its_end(stated: Path) -> None:
             assert b"logged in as the owner" in reply.read()
         with pytest.raises(HTTPError, match="401"):
             urlopen(link)
+        with pytest.raises(WireError, match="Is this the address of its pages"):
+            connect(f"http://{page}", ada)
         whole = curator.connect(None)
         assert whole["visits"].privacy_loss() == ZCDP("7/200")
 
@@ -202,7 +204,7 @@ def test_a_missing_file_is_waited_for_and_said_once(stated: Path) -> None:
         until(lambda: worker_of in commands.status(str(stated)))
         assert curator.stop() == 0
         log = (curator.folder / "log").read_text()
-        assert log.count("No such file") == 2
+        assert log.count("there is no file") == 2
         assert "The curator waits for that" in log
 
 

@@ -64,8 +64,8 @@ def neighbours_of(
             a unit.
         columns: those whose cells are changed; by default all.
         constants: bounds, keys and thresholds of the analysis.
-        beside: what a batch is fed to, and other batches. A table among them says how files are
-            read, and a privacy unit that has records there is left alone.
+        beside: what a batch is fed to, and other batches. A table among all these data says how
+            files are read, and a privacy unit that has records there is left alone.
         seed: of the random choices. Equal seeds give equal neighbours.
 
     Raises:
@@ -88,7 +88,7 @@ def neighbours_of(
     for name in (*columns, *(() if unit is None else (unit,))):
         if name not in form.names:
             raise ValueError(f"there is no column {name!r}; there are: {_listed(form.names)}")
-    others = [] if unit is None else [form_of_data(each, beside) for each in beside]
+    others = [] if unit is None else [form_of_data(each, (data, *beside)) for each in beside]
     elsewhere = [cell for each in others for cell in each.values(unit)]
 
     def chosen(form: Form, number: int, seed: int) -> Iterator[Neighbour]:

@@ -17,7 +17,7 @@ from curator.client import replies, transport
 from curator.client.replies import Reply, exchanged, read, usual
 from curator.client.transport import Patience, Transport
 from curator.client.urls import Address, address_of
-from curator.wire import UnavailableError, WireError
+from curator.wire import CuratorError, UnavailableError, WireError
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ REPLY = b"HTTP/1.1 200 OK\r\nQueryable-Protocol: 1\r\nContent-Length: 2\r\n\r\n{
 class Hanging:
     """Says nothing on the first connections, and answers on the others."""
 
-    def __init__(self, silent: int) -> None:
-        self.silent, self.heard = silent, list[bytes]()
+    def __init__(self, silent: int, reply: bytes = REPLY) -> None:
+        self.silent, self.reply, self.heard = silent, reply, list[bytes]()
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.taken: list[socket.socket] = []
         self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
@@ -68,7 +68,7 @@ class Hanging:
                 said += connection.recv(10_000)
             self.heard.append(said)
             if len(self.heard) > self.silent:
-                connection.sendall(REPLY)
+                connection.sendall(self.reply)
 
     def close(self) -> None:
         with socket.create_connection(self.listening.getsockname()):
@@ -79,8 +79,8 @@ class Hanging:
 
 
 @contextmanager
-def hanging(silent: int) -> Iterator[Hanging]:
-    found = Hanging(silent)
+def hanging(silent: int, reply: bytes = REPLY) -> Iterator[Hanging]:
+    found = Hanging(silent, reply)
     try:
         yield found
     finally:
@@ -121,6 +121,26 @@ def test_a_curator_that_hangs_is_given_up() -> None:
             client.post("/v1/roots/visits/tell", b"body")
         client.close()
     assert 2 <= len(server.heard) <= 4
+
+
+@pytest.mark.parametrize("status", ["200 OK", "303 See Other", "404 Not Found", "500 Error"])
+def test_what_is_no_curator_is_told_from_one(status: str) -> None:
+    """Every reply of a curator has the header of the protocol, its pages do not."""
+    page = f"HTTP/1.1 {status}\r\nContent-Length: 6\r\n\r\n<html>".encode()
+    with hanging(0, page) as server:
+        client = asking(server.url)
+        with pytest.raises(WireError, match=rf"{status[:3]}.*no header Queryable-Protocol.* pages"):
+            client.get("/v1")
+        client.close()
+
+
+def test_a_defect_of_a_curator_is_told_as_one() -> None:
+    reply = REPLY.replace(b"200 OK", b"500 Error")
+    with hanging(0, reply) as server:
+        client = asking(server.url)
+        with pytest.raises(CuratorError, match="status 500"):
+            client.get("/v1")
+        client.close()
 
 
 def test_a_long_timeout_is_waited_for_once() -> None:

@@ -166,8 +166,10 @@ def test_all_data_sets_of_a_curator_that_serves(tmp_path: Path) -> None:
     assert [each["head"].keys() for each in notes(stated)] == [{"visits"}, {"calls"}]
 
 
-def test_batches_are_held_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["", 'privacy_unit = "patient"\nmax_rows = 2\n'])
+def test_batches_are_held_again(unit: str, tmp_path: Path) -> None:
     stated = growing(tmp_path / "curator")
+    stated.write_text(stated.read_text() + unit)
     visits, handle = open_configured(stated, "visits")
     release(handle)
     visits.close()
@@ -201,7 +203,7 @@ def test_replay_and_verify_note_their_results(stated: Path) -> None:
 
 def test_a_note_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     told = record_check(tmp_path / "nowhere", "check", True, head={"visits": "ab"}, steps=1)
-    assert told.startswith("\nThis check is not noted: ")
+    assert told == f"\nThis check is not noted: there is no folder {tmp_path / 'nowhere'}"
     assert record_check(None, "check", True, head={}) == ""
     assert folder_of("postgresql://host/name", None) is None
     assert folder_of("postgresql://host/name", tmp_path / "curator.toml") == tmp_path

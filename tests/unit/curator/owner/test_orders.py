@@ -8,6 +8,7 @@ import pytest
 from curator import commands
 from curator.ledgers import LedgerError
 from curator.owner import orders
+from curator.owner.orders import OrderError
 
 ORDERS: list[Callable[[Path], object]] = [
     lambda file: orders.add_analyst(file, "ada"),
@@ -28,3 +29,18 @@ def test_no_order_makes_a_ledger_in_place_of_a_lost_one(
     with pytest.raises(LedgerError, match="there is no ledger"):
         order(tmp_path / "curator.toml")
     assert not ledger.exists()
+
+
+@pytest.mark.parametrize(
+    "budget", [{"zcdp": "0"}, {"epsilon": "0"}, {"gdp": "0"}, {"epsilon": "0", "delta": "0"}]
+)
+def test_a_grant_of_nothing_is_refused(budget: dict[str, str], tmp_path: Path) -> None:
+    """It would take the name of the analyst's first grant, and could not be taken back."""
+    commands.init(tmp_path)
+    stated = tmp_path / "curator.toml"
+    (tmp_path / "visits.csv").write_text("patient,age\n1,30\n")
+    orders.add_analyst(stated, "ada")
+    before = commands.status(str(stated))
+    with pytest.raises(OrderError, match=r"give a budget above 0: \w+\(.*\) allows no question"):
+        orders.grant(stated, "visits", "ada", **budget)
+    assert commands.status(str(stated)) == before

@@ -124,11 +124,25 @@ def test_how_answers_were_made_is_told_by_their_documentation() -> None:
     made = "A statistic with Gaussian or Laplace noise, whose answer is an estimate with intervals."
     assert f"Release, 1 time: {made}" in lines
     assert any(line.startswith("SparseVector, 1 time: Tells for each statistic") for line in lines)
-    child = TABLE.children[2]
     count = "Gaussian, 1 time: An integer statistic with exact discrete Gaussian noise on each"
-    assert count in sentences(child)
+    assert count in sentences(TABLE.children[2])
+    assert count in sentences(TABLE)  # the filter of the team is a mechanism of its own
     titles = [each.title for each in Queryable(FiltCon(PureDP(1)), ROWS).report().sections]
     assert "How answers were made" not in titles
+
+
+def test_mechanisms_of_several_filters_are_counted_together() -> None:
+    table = Queryable(FiltCon(PureDP(1)), ROWS)
+    for _ in range(2):
+        team = table.launch(FiltCon(PureDP("1/4")))
+        for _ in range(3):
+            team.launch(Laplace(Count(), epsilon="1/100"))
+    table.launch(Laplace(Count(), epsilon="1/100"))
+    lines = sentences(table).splitlines()
+    assert [line.partition(":")[0] for line in lines if " times: " in line] == [
+        "Laplace, 7 times",
+        "FiltCon, 2 times",
+    ]
 
 
 def test_other_claims_in_plain_words() -> None:

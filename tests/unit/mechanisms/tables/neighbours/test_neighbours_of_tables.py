@@ -164,6 +164,11 @@ def test_a_batch_of_a_file_is_read_as_the_table_reads_it(tmp_path: Path) -> None
         assert "\ufffd" not in str(rows)
     assert not any(path.exists() for path in paths)
     assert not any(path.parent.exists() for path in paths)
+    for each in neighbours_of(table, 20, beside=[batch]):
+        rows, whole = rows_in(each.data), rows_in(table)
+        people = {row[0] for row in (whole - rows) + (rows - whole)}
+        assert len(people) == 1
+        assert "'p1'" not in people  # p1 has a row in the batch too
 
 
 def test_of_a_file_that_reads_slowly_most_neighbours_are_made_of_what_was_read(
