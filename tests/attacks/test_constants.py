@@ -186,7 +186,7 @@ def test_the_number_of_choices_is_a_plain_number() -> None:
     assert ExponentialMechanism(choice.scores, epsilon=1).privacy_map(1) is not None
 
 
-@pytest.mark.parametrize("wrong", [np.longdouble(1), np.complex128(1), 1j, Fraction(1, 2)])
+@pytest.mark.parametrize("wrong", [np.longdouble(1), np.complex128(1), 1j, object()])
 def test_other_types_are_refused(wrong: Any) -> None:
     """What has no exact builtin type is no constant."""
     for make in (lambda: column("x") == wrong, lambda: Histogram("x", [wrong])):
