@@ -117,7 +117,7 @@ def _asks_functions(subject: Subject) -> bool:
     return b"tests.function/" in STORED.encode(subject.script)
 
 
-OF_ONE_PROCESS = {"FiltCon with failures"}  # so are the mechanisms that fail
+OF_ONE_PROCESS = {"FiltCon with failures"}  # its failing mechanisms exist in one
 CASES = [
     number
     for number, each in enumerate(ASKED)

@@ -166,7 +166,7 @@ class DuckDB(Engine):
                 relation = rows_of_arrow(self._connection, self._frame)
         found = _types(relation, self._numbered, columns)
         if files.form == "parquet":
-            require_read_as_written(files.paths[0], found)
+            require_read_as_written(files.paths, found)
         self.kinds = {
             name: kind_of(declared, written=name in written and name not in types)
             for name, declared in found.items()

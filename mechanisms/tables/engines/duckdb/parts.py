@@ -22,7 +22,11 @@ from mechanisms.tables.engines.files.frames import as_arrow
 from mechanisms.tables.engines.files.loading import declared_type, rows_of_arrow
 from mechanisms.tables.engines.files.misread import Misread
 from mechanisms.tables.engines.files.opening import Sources, linked
-from mechanisms.tables.engines.files.parquet_files import all_valid, parquet_files
+from mechanisms.tables.engines.files.parquet_files import (
+    all_valid,
+    parquet_files,
+    require_read_as_written,
+)
 from mechanisms.tables.engines.protocol import Choice, interrupts
 from mechanisms.tables.engines.sql.expression import identifier
 from mechanisms.tables.engines.sql.found import FindPlan
@@ -123,6 +127,7 @@ def _of_files(
 ) -> tuple[list[Part], Misread | None]:
     if sources.form == "parquet":
         links = tuple(_linked(root, sources))
+        require_read_as_written(sources.paths, root.kinds)
         with root._lock, interrupts():
             rows = parquet_files(root._connection, list(links), sources.paths)
             found = tuple(zip(rows.columns, map(str, rows.types), strict=True))

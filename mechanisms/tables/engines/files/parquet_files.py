@@ -4,7 +4,7 @@ The copy has the types that DuckDB finds in the files.
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,8 @@ def _rows(connection: Any, path: str, file: Path) -> Any:
         ) from None
 
 
-def require_read_as_written(path: Path, columns: Container[str]) -> None:
-    """Check that none of these columns of a file holds what DuckDB would read as mere numbers.
+def require_read_as_written(paths: Iterable[Path], columns: Container[str]) -> None:
+    """Check that none of these columns of files holds what DuckDB would read as mere numbers.
 
     Raises:
         TypeError: pandas has written periods.
@@ -51,11 +51,12 @@ def require_read_as_written(path: Path, columns: Container[str]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with suppress(pa.ArrowException):  # only DuckDB has to read the file
-        for field in pq.read_schema(path):
-            written = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
-            if field.name in columns:
-                require_no_periods(field.name, written or field.type)
+    for path in paths:
+        with suppress(pa.ArrowException, OSError):  # only DuckDB has to read the file
+            for field in pq.read_schema(path):
+                written = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
+                if field.name in columns:
+                    require_no_periods(field.name, written or field.type)
 
 
 def all_valid(rows: Any, paths: list[str]) -> bool:

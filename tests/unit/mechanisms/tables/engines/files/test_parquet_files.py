@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,3 +81,14 @@ def test_periods_are_refused(tmp_path: Path) -> None:
         Table(path)
     with Table(path, columns=["n"]) as table:
         assert Count(column("n") == 1).value(table) == 1
+
+
+def test_periods_are_refused_in_every_file_and_batch(tmp_path: Path) -> None:
+    """The first file has their numbers as plain integers, as DuckDB reads those of the others."""
+    plain, periods = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    pd.DataFrame({"p": np.array([648], dtype=np.int64)}).to_parquet(plain)
+    pd.DataFrame({"p": pd.period_range("2024-01", periods=1, freq="M")}).to_parquet(periods)
+    with pytest.raises(TypeError, match=r"to_timestamp"):
+        Table(str(tmp_path / "*.parquet"))
+    with Table(plain) as table, pytest.raises(TypeError, match=r"to_timestamp"):
+        table.append(periods)
